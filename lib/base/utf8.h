@@ -1,0 +1,15 @@
+/* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, at most U+10FFFF. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/attr.h"
+
+bool sbx_utf8_valid(const char *p, size_t n);
+
+/*
+ * How a chunk of a stream may be sent as text.  Returns the length of the longest prefix that is valid UTF-8;
+ * *ret_partial is the number of bytes behind it (0 to 3) that are a true beginning of a character whose rest
+ * may come with the next chunk, or 0 when what follows the prefix can never be valid (or nothing follows).
+ */
+size_t sbx_utf8_prefix(const char *p, size_t n, size_t *ret_partial);
