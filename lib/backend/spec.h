@@ -1,0 +1,46 @@
+/* What is asked of a sandbox.  Built only from checked options; every backend reads the same. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/strv.h"
+
+/* SBX_UNLIMITED lifts a limit. */
+struct sbx_limits {
+	uint64_t memory_bytes; /* of the whole sandbox, without swap */
+	uint64_t cpu_milli;    /* thousandths of a processor */
+	uint64_t pids;	       /* processes and threads of the program, the guest not counted */
+	uint64_t disk_bytes;   /* /sandbox */
+	uint64_t tmp_bytes;    /* /tmp */
+	uint64_t shm_bytes;    /* /dev/shm */
+	uint64_t nofile;       /* descriptors a process */
+	bool disk_explicit;    /* --disk was given: above half the memory it is disk-backed */
+};
+
+struct sbx_mount {
+	char *host, *dest; /* owned; absolute */
+	bool writable;
+};
+
+enum sbx_network {
+	SBX_NET_NONE, /* loopback only */
+	SBX_NET_FULL,
+};
+
+struct sbx_box_spec {
+	const char *name;    /* llmsbx-BOOT-PID-STARTTIME-N: what gc knows crash leftovers by */
+	const char *workdir; /* inside; default /sandbox */
+	const char *hostname;
+	struct sbx_limits limits;
+	enum sbx_network network;
+	const struct sbx_mount *mounts;
+	size_t n_mounts;
+	const struct sbx_strv *host_paths; /* globs below /etc, /opt, /nix/store the language needs; may be NULL */
+	uid_t uid;			   /* of the program, inside; default 65532 */
+	gid_t gid;
+	bool read_only;		/* the root; default true */
+	uint32_t accept_bits;	/* --accept-missing: 1 << enum sbx_control */
+};
