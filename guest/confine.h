@@ -1,0 +1,53 @@
+/*
+ * What a program's child does between fork and exec, and what was reached, measured in that very process.
+ *
+ * Guest code: static, libc only, no allocation after fork, Linux 4.4 with fallbacks (a missing Landlock or pidfd is no error).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { CONFINE_RLIMITS = 16, CONFINE_WRITABLE = 16 };
+
+struct confine {
+	uid_t uid;
+	gid_t gid;
+	bool one_id; /* guest and program share their id: no setuid is possible or needed, the filter protects the guest */
+	bool seccomp, landlock; /* install them */
+	struct {
+		int resource;
+		uint64_t value; /* soft and hard; lowered to the hard limit in force; UINT64_MAX: leave alone */
+	} rlimit[CONFINE_RLIMITS];
+	unsigned int n_rlimits;
+	const char *writable[CONFINE_WRITABLE]; /* folders Landlock leaves writable, NULL-terminated: /sandbox /tmp /dev ... */
+	unsigned int umask;
+	int oom_score_adj; /* written first */
+};
+
+/* As measured after everything was applied.  Sent to the host as it stands: wire.h has the encoding. */
+struct confine_facts {
+	uint64_t cap_inh, cap_prm, cap_eff, cap_bnd, cap_amb;
+	uint32_t ruid, euid, suid, rgid, egid, sgid, groups; /* groups: how many supplementary ones */
+	uint32_t no_new_privs, seccomp_mode, landlock_abi; /* landlock_abi 0: not restricted */
+	uint32_t dumpable, umask;
+	uint32_t interfaces; /* network interfaces that are not loopback */
+	uint32_t root_readonly;
+	uint64_t nproc, nofile, data, core, msgqueue;
+};
+
+/* Names for the step that failed, for the host's message. */
+struct confine_fail {
+	const char *step; /* "setgroups", "seccomp" */
+	int sys;
+};
+
+/*
+ * Applies it all in this process, in this order: oom score, rlimits, umask, no_new_privs, Landlock, groups and ids, capabilities of
+ * all five sets, seccomp last.  0, or -1 with *fail: the caller must then _exit, a half-confined process never runs the program.
+ */
+int confine_apply(const struct confine *c, struct confine_fail *fail);
+
+/* Reads the facts back from the kernel with plain calls (getresuid, capget, prctl, getrlimit, statvfs, SIOCGIFNAME); allowed under our own filter. */
+void confine_measure(const struct confine *c, struct confine_facts *facts);
