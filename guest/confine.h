@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/guest/facts.h"
+
 enum { CONFINE_RLIMITS = 16, CONFINE_WRITABLE = 16 };
 
 struct confine {
@@ -26,17 +28,6 @@ struct confine {
 	int oom_score_adj; /* written first */
 };
 
-/* As measured after everything was applied.  Sent to the host as it stands: wire.h has the encoding. */
-struct confine_facts {
-	uint64_t cap_inh, cap_prm, cap_eff, cap_bnd, cap_amb;
-	uint32_t ruid, euid, suid, rgid, egid, sgid, groups; /* groups: how many supplementary ones */
-	uint32_t no_new_privs, seccomp_mode, landlock_abi; /* landlock_abi 0: not restricted */
-	uint32_t dumpable, umask;
-	uint32_t interfaces; /* network interfaces that are not loopback */
-	uint32_t root_readonly;
-	uint64_t nproc, nofile, data, core, msgqueue;
-};
-
 /* Names for the step that failed, for the host's message. */
 struct confine_fail {
 	const char *step; /* "setgroups", "seccomp" */
@@ -50,4 +41,4 @@ struct confine_fail {
 int confine_apply(const struct confine *c, struct confine_fail *fail);
 
 /* Reads the facts back from the kernel with plain calls (getresuid, capget, prctl, getrlimit, statvfs, SIOCGIFNAME); allowed under our own filter. */
-void confine_measure(const struct confine *c, struct confine_facts *facts);
+void confine_measure(const struct confine *c, struct sbx_facts *facts);
