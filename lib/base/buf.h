@@ -34,7 +34,10 @@ int sbx_buf_addc(struct sbx_buf *buf, char c, struct sbx_err *err) SBX_MUST_USE;
 int sbx_buf_addf(struct sbx_buf *buf, struct sbx_err *err, const char *fmt, ...) SBX_PRINTF(3, 4)
 	SBX_MUST_USE;
 
-/* Makes room for n more bytes and points *ret at it (borrowed until the next growth); len is not changed. */
+/*
+ * Makes room for n more bytes and a NUL, and points *ret at it (borrowed until the next growth).  len is not changed: the
+ * caller adds what it wrote to it and puts a NUL behind.
+ */
 int sbx_buf_reserve(struct sbx_buf *buf, size_t n, char **ret, struct sbx_err *err) SBX_MUST_USE;
 
 /* Removes n bytes from the front; n <= len. */

@@ -26,7 +26,7 @@ bool sbx_str_has_prefix(struct sbx_str s, const char *prefix);
 bool sbx_str_has_suffix(struct sbx_str s, const char *suffix);
 struct sbx_str sbx_str_trim(struct sbx_str s); /* ASCII white space at both ends */
 
-/* Takes the part of *rest before the next sep into *part and moves *rest behind it; false when nothing is left. */
+/* Takes the part of *rest before the next sep into *part and moves *rest behind it; false when nothing is left (so a sep at the end adds no empty part). */
 bool sbx_str_split(struct sbx_str *rest, char sep, struct sbx_str *part);
 
 /* A copy as a C string, owned by the caller (aborts when out of memory: for text we hold already). */

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/attr.h"
 
@@ -13,3 +15,6 @@ bool sbx_utf8_valid(const char *p, size_t n);
  * may come with the next chunk, or 0 when what follows the prefix can never be valid (or nothing follows).
  */
 size_t sbx_utf8_prefix(const char *p, size_t n, size_t *ret_partial);
+
+/* The length (1 to 4) and the code point of the character at p; 0 where none is whole and valid. */
+size_t sbx_utf8_next(const char *p, size_t n, uint32_t *ret);
