@@ -33,5 +33,8 @@ int sbx_replace_file(const char *path, const void *p, size_t n, mode_t mode, str
 
 int sbx_set_nonblock(int fd, bool on, struct sbx_err *err) SBX_MUST_USE;
 
-/* Opens /dev/null on each of 0, 1 and 2 that is closed, so that no descriptor of ours ever becomes one of them. */
+/*
+ * Opens /dev/null on each of 0, 1 and 2 that is closed, so that no descriptor of ours ever becomes one of them.  Reading stdin
+ * finds the end of file, stderr is discarded, writing stdout fails with EBADF.
+ */
 int sbx_fill_standard_fds(struct sbx_err *err) SBX_MUST_USE;
