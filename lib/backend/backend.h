@@ -13,28 +13,9 @@
 
 #include "lib/backend/spec.h"
 #include "lib/event/event.h"
+#include "lib/guest/stream.h"
 
 struct sbx_backend;
-struct sbx_stream;
-
-/*
- * The box's one duplex byte stream, on which lib/guest speaks.  Poll fd for what wants() says.
- * read: > 0 bytes, 0 at the end, -1 with err; *err untouched and -2 (SBX_STREAM_AGAIN) when it would block.  write the same.
- */
-enum { SBX_STREAM_AGAIN = -2 };
-struct sbx_stream_ops {
-	ssize_t (*read)(struct sbx_stream *st, void *buf, size_t len, struct sbx_err *err);
-	ssize_t (*write)(struct sbx_stream *st, const void *buf, size_t len, struct sbx_err *err);
-	void (*free)(struct sbx_stream *st);
-};
-struct sbx_stream {
-	const struct sbx_stream_ops *ops;
-	int fd; /* non-blocking */
-};
-
-/* A stream over one non-blocking socket or a pair of pipes; takes the descriptors. */
-struct sbx_stream *sbx_stream_fd(int take_fd);
-void sbx_stream_free(struct sbx_stream *st);
 
 /* A sandbox with the guest in it.  Backends embed this as their first member. */
 struct sbx_box {
