@@ -21,59 +21,14 @@ static const struct {
 #undef SBX_CODE
 };
 
-/* Controls of both sets, line separators, and the marks that reorder the text around them. */
-static bool misleading(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069);
-}
-
-/* Appends text to msg at len, escaping as \xNN, and returns the new length; what does not fit ends in "...". */
-static size_t append(char msg[SBX_ERR_MSG_MAX], size_t len, const char *text)
-{
-	static const char digits[] = "0123456789abcdef", more[] = "...";
-	size_t left = strlen(text), good = len;
-
-	while (left > 0) {
-		char piece[4 * 4];
-		uint32_t c = 0;
-		size_t n = sbx_utf8_next(text, left, &c), take = n ? n : 1, out = 0;
-
-		for (size_t i = 0; i < take; i++) {
-			unsigned char byte = (unsigned char)text[i];
-
-			if (n && !misleading(c)) {
-				piece[out++] = text[i];
-				continue;
-			}
-			piece[out++] = '\\';
-			piece[out++] = 'x';
-			piece[out++] = digits[byte >> 4];
-			piece[out++] = digits[byte & 15];
-		}
-		if (len + out >= SBX_ERR_MSG_MAX) {
-			memcpy(msg + good, more, sizeof(more));
-			return good + sizeof(more) - 1;
-		}
-		memcpy(msg + len, piece, out);
-		len += out;
-		text += take;
-		left -= take;
-		if (len + sizeof(more) <= SBX_ERR_MSG_MAX)
-			good = len;
-	}
-	msg[len] = '\0';
-	return len;
-}
-
 /* The buffer is as large as what can be kept of it, so what vsnprintf cuts is cut again. */
 static SBX_PRINTF(2, 0) size_t format(char msg[SBX_ERR_MSG_MAX], const char *fmt, va_list ap)
 {
 	char raw[SBX_ERR_MSG_MAX + 1];
 
 	if (vsnprintf(raw, sizeof(raw), fmt, ap) < 0)
-		return append(msg, 0, fmt);
-	return append(msg, 0, raw);
+		return sbx_utf8_show(msg, SBX_ERR_MSG_MAX, 0, fmt);
+	return sbx_utf8_show(msg, SBX_ERR_MSG_MAX, 0, raw);
 }
 
 static SBX_PRINTF(4, 0) void record(struct sbx_err *err, enum sbx_code code, int num,
@@ -87,8 +42,8 @@ static SBX_PRINTF(4, 0) void record(struct sbx_err *err, enum sbx_code code, int
 	err->sys = num;
 	len = format(err->msg, fmt, ap);
 	if (num) {
-		len = append(err->msg, len, ": ");
-		(void)append(err->msg, len, sbx_strerror(num));
+		len = sbx_utf8_show(err->msg, SBX_ERR_MSG_MAX, len, ": ");
+		(void)sbx_utf8_show(err->msg, SBX_ERR_MSG_MAX, len, sbx_strerror(num));
 	}
 }
 
@@ -121,8 +76,8 @@ void sbx_wrap_(struct sbx_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	len = format(err->msg, fmt, ap);
 	va_end(ap);
-	len = append(err->msg, len, ": ");
-	(void)append(err->msg, len, inner);
+	len = sbx_utf8_show(err->msg, SBX_ERR_MSG_MAX, len, ": ");
+	(void)sbx_utf8_show(err->msg, SBX_ERR_MSG_MAX, len, inner);
 }
 
 void sbx_err_clear(struct sbx_err *err)

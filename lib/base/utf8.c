@@ -98,3 +98,57 @@ bool sbx_utf8_valid(const char *p, size_t n)
 
 	return sbx_utf8_prefix(p, n, &partial) == n;
 }
+
+/* Controls of both sets, line separators, and the marks that reorder the text around them. */
+static bool misleading(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
+/* The n bytes at p as \xNN each. */
+static size_t escape(char *to, const char *p, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char byte = (unsigned char)p[i];
+
+		*to++ = '\\';
+		*to++ = 'x';
+		*to++ = digits[byte >> 4];
+		*to++ = digits[byte & 15];
+	}
+	return 4 * n;
+}
+
+size_t sbx_utf8_show(char *to, size_t size, size_t len, const char *text)
+{
+	static const char more[] = "...";
+	size_t left = strlen(text), partial;
+
+	while (left > 0) {
+		char piece[4 * 4];
+		uint32_t c = 0;
+		size_t n = sbx_utf8_next(text, left, &c), take = n > 0 ? n : 1, out;
+
+		if (n > 0 && !misleading(c)) {
+			memcpy(piece, text, n);
+			out = n;
+		} else {
+			out = escape(piece, text, take);
+		}
+		if (len + out >= size) {
+			len = len < size - sizeof(more) ? len : size - sizeof(more);
+			len = sbx_utf8_prefix(to, len, &partial);
+			memcpy(to + len, more, sizeof(more));
+			return len + sizeof(more) - 1;
+		}
+		memcpy(to + len, piece, out);
+		len += out;
+		text += take;
+		left -= take;
+	}
+	to[len] = '\0';
+	return len;
+}

@@ -18,3 +18,9 @@ size_t sbx_utf8_prefix(const char *p, size_t n, size_t *ret_partial);
 
 /* The length (1 to 4) and the code point of the character at p; 0 where none is whole and valid. */
 size_t sbx_utf8_next(const char *p, size_t n, uint32_t *ret);
+
+/*
+ * Appends text to the len bytes at to, as one line that shows what is there: controls, line separators, marks that reorder text
+ * and what is not UTF-8 become \xNN.  Terminated within size bytes, ending in "..." if it was cut.  Returns the new length.
+ */
+size_t sbx_utf8_show(char *to, size_t size, size_t len, const char *text);
