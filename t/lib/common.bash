@@ -1,0 +1,167 @@
+# What every .bats file loads first:  load lib/common
+# shellcheck shell=bash disable=SC2154 # output, stderr and status are set by bats
+#
+# Each test starts in an empty folder of its own ($BATS_TEST_TMPDIR, also HOME and every XDG_*),
+# without the caller's LLMSBX_* variables, and fails at its end if a process, a mount, a cgroup or a
+# scratch folder is left of what it started.  A file that has a setup or teardown of its own calls
+# common_setup and common_teardown there.  See t/README.
+
+bats_require_minimum_version 1.8.0
+
+: "${SBX_SRCDIR:=$(cd "$BATS_TEST_DIRNAME/.." && pwd)}"
+: "${SBX_BUILDDIR:=$SBX_SRCDIR}"
+: "${LLMSBX:=$SBX_BUILDDIR/llmsbx}"
+: "${SBX_SHARE:=$SBX_SRCDIR/share}"
+export SBX_SRCDIR SBX_BUILDDIR LLMSBX SBX_SHARE
+export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-60}
+export LC_ALL=C.UTF-8
+
+setup() { common_setup; }
+teardown() { common_teardown; }
+
+common_setup() {
+	local name
+	for name in "${!LLMSBX_@}" "${!XDG_@}"; do
+		unset "$name"
+	done
+	export HOME=$BATS_TEST_TMPDIR/home
+	mkdir -p "$HOME"
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+common_teardown() {
+	cd / && assert_no_leftovers
+}
+
+# The program under test, for use under bats' run:  run -0 --separate-stderr llmsbx run -c ...
+llmsbx() { "$LLMSBX" "$@"; }
+
+# A helper program of t/helper by name.
+helper() {
+	local name=$1
+	shift
+	"$SBX_BUILDDIR/t/helper/$name" "$@"
+}
+
+# fail WORDS...: ends the test, saying why.
+fail() {
+	printf '%s\n' "$*" >&2
+	return 1
+}
+
+# events FILTER [JQ-OPTION...]: the lines of $output as events through jq -r, an object at a time.
+#   [[ $(events 'select(.type == "end") | .outcome') == exited ]]
+events() {
+	local filter=$1
+	shift
+	jq -r "$@" "$filter" <<<"$output" || fail "not JSON lines: $output"
+}
+
+# The end event of $output, or one of its fields:  [[ $(the_end .exit_code) == 7 ]]
+the_end() {
+	local ends
+	ends=$(events 'select(.type == "end")' -c)
+	[[ -n $ends && $ends != *$'\n'* ]] || fail "not exactly one end event in: $output"
+	jq -r "${1-.}" <<<"$ends"
+}
+
+# The text of stdout or stderr events of $output, joined, followed by a dot where the last line of a
+# text matters (a command substitution drops newlines).
+the_stdout() { events 'select(.type == "stdout") | .data' -j; }
+the_stderr() { events 'select(.type == "stderr") | .data' -j; }
+
+# A crash of ours is never the failure that was meant: 128 and above only where it was asked for.
+no_crash() {
+	[[ $status -lt 128 ]] || fail "status $status: $output ${stderr-}"
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; the only way to wait.
+wait_for() {
+	local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+	shift
+	until "$@"; do
+		((${EPOCHREALTIME/./} < end)) || { fail "waited in vain for: $*"; return 1; }
+		sleep 0.02
+	done
+}
+
+# needs THING...: skips the test where one is not there, saying which.  What can be installed (a
+# program, a language) fails instead under SBX_TEST_STRICT=1; what a kernel or a machine has, or who
+# runs the test, does not.
+#   root, user      who runs the test        userns     user namespaces may be made
+#   subuid          the caller has a line    cgroup1, cgroup2   writable with a memory controller
+#   NAME            a program of the sandbox's or the caller's PATH
+needs() {
+	local thing
+	for thing in "$@"; do
+		case $thing in
+		root) [[ $EUID == 0 ]] || skip "needs root" ;;
+		user) [[ $EUID != 0 ]] || skip "needs an ordinary user" ;;
+		userns) unshare --user true 2>/dev/null || skip "needs user namespaces" ;;
+		subuid) grep -q "^$(id -un):" /etc/subuid || skip "needs a line in /etc/subuid" ;;
+		cgroup1) can_cgroup1 || skip "needs a writable cgroup v1 with memory" ;;
+		cgroup2) can_cgroup2 || skip "needs a writable cgroup v2 with memory" ;;
+		*) has_program "$thing" || skip_or_fail "needs $thing" ;;
+		esac
+	done
+}
+
+skip_or_fail() {
+	[[ ${SBX_TEST_STRICT-} != 1 ]] || fail "$* (SBX_TEST_STRICT=1)" || return 1
+	skip "$@"
+}
+
+has_program() {
+	PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin:$PATH command -v "$1" >/dev/null
+}
+
+can_cgroup1() { [[ -w /sys/fs/cgroup/memory/cgroup.procs ]]; }
+can_cgroup2() {
+	local controllers=/sys/fs/cgroup/cgroup.controllers
+	[[ -w /sys/fs/cgroup/cgroup.procs && -r $controllers && " $(<"$controllers") " == *" memory "* ]]
+}
+
+# Nothing stays of a run that is over: processes that were ours, cgroups and folders named after a
+# dead llmsbx (llmsbx-BOOT-PID-STARTTIME-N), mounts.  Other tests' and people's live ones stay out.
+assert_no_leftovers() {
+	wait_for 3 nothing_left || fail "left behind: $(leftovers)"
+}
+nothing_left() { [[ -z $(leftovers) ]]; }
+leftovers() {
+	orphans
+	stale_names
+	[[ $(</proc/self/mounts) != *"$BATS_TEST_TMPDIR"* ]] || echo "a mount below $BATS_TEST_TMPDIR"
+}
+
+# Processes of ours that this test started (they carry its folder in their environment), and guests
+# whose llmsbx is gone.  Builtins only: this runs after every test.
+orphans() {
+	local dir comm stat
+	for dir in /proc/[0-9]*; do
+		{ read -r comm <"$dir/comm"; } 2>/dev/null || continue
+		[[ $comm == llmsbx* ]] || continue
+		{ read -r stat <"$dir/stat"; } 2>/dev/null || continue
+		if [[ $comm == llmsbx-guest ]]; then
+			parent_is_ours "${stat##*) }" || echo "guest: $stat"
+		elif grep -qzxF "HOME=$HOME" "$dir/environ" 2>/dev/null; then
+			echo "process: $stat"
+		fi
+	done
+}
+
+# STATE PPID ...: of a stat line after the name.
+parent_is_ours() {
+	local fields comm=
+	read -ra fields <<<"$1"
+	{ read -r comm <"/proc/${fields[1]}/comm"; } 2>/dev/null
+	[[ $comm == llmsbx* ]]
+}
+
+stale_names() {
+	local path pid
+	for path in /sys/fs/cgroup/{,*/}{,*/}llmsbx-* /run/llmsbx/llmsbx-* "/tmp/llmsbx-$EUID"/llmsbx-*; do
+		[[ -e $path && ${path##*/} =~ ^llmsbx-[^-]+-([0-9]+)- ]] || continue
+		pid=${BASH_REMATCH[1]}
+		[[ -d /proc/$pid ]] || echo "$path"
+	done
+}
