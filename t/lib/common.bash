@@ -133,28 +133,24 @@ leftovers() {
 	[[ $(</proc/self/mounts) != *"$BATS_TEST_TMPDIR"* ]] || echo "a mount below $BATS_TEST_TMPDIR"
 }
 
-# Processes of ours that this test started (they carry its folder in their environment), and guests
-# whose llmsbx is gone.  Builtins only: this runs after every test.
+# Guests whose llmsbx is gone, and processes of ours that this test started (they carry its folder in
+# their environment).  One pass over /proc: this runs after every test.
 orphans() {
-	local dir comm stat
-	for dir in /proc/[0-9]*; do
-		{ read -r comm <"$dir/comm"; } 2>/dev/null || continue
-		[[ $comm == llmsbx* ]] || continue
-		{ read -r stat <"$dir/stat"; } 2>/dev/null || continue
-		if [[ $comm == llmsbx-guest ]]; then
-			parent_is_ours "${stat##*) }" || echo "guest: $stat"
-		elif grep -qzxF "HOME=$HOME" "$dir/environ" 2>/dev/null; then
-			echo "process: $stat"
+	local kind pid
+	cat /proc/[0-9]*/stat 2>/dev/null | awk '
+		$2 ~ /^\(llmsbx/ { name[$1] = $2; parent[$1] = $4 }
+		END {
+			for (pid in name) {
+				if (name[pid] != "(llmsbx-guest)")
+					print "process", pid
+				else if (!(parent[pid] in name))
+					print "guest", pid
+			}
+		}' | while read -r kind pid; do
+		if [[ $kind == guest ]] || grep -qzxF "HOME=$HOME" "/proc/$pid/environ" 2>/dev/null; then
+			echo "$kind $pid"
 		fi
 	done
-}
-
-# STATE PPID ...: of a stat line after the name.
-parent_is_ours() {
-	local fields comm=
-	read -ra fields <<<"$1"
-	{ read -r comm <"/proc/${fields[1]}/comm"; } 2>/dev/null
-	[[ $comm == llmsbx* ]]
 }
 
 stale_names() {
