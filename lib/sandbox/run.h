@@ -37,6 +37,7 @@ struct sbx_request {
 	char *id;      /* owned; of the events; made up when NULL */
 	char *backend; /* owned; "local" */
 	char *lang;    /* owned; as asked for, or NULL */
+	char *lang_default; /* owned; of code that does not say: a setting, share/config.json has it; or NULL */
 
 	/* The code: exactly one of these ways. */
 	bool has_code;
@@ -68,6 +69,7 @@ struct sbx_request {
 	bool read_only;
 	bool tty;
 	uint32_t require_bits, accept_bits; /* 1 << enum sbx_control */
+	struct sbx_strv warnings; /* `warn` events to come first: code, message, code, message, ... */
 };
 
 void sbx_request_init(struct sbx_request *req);
@@ -78,10 +80,18 @@ int sbx_request_copy(const struct sbx_request *from, struct sbx_request *ret, st
 /*
  * Sets the option called name ("timeout", "max_output", "env"; dashes and underscores alike) from text as it stands on the command
  * line; repeatable ones add.  where names the place in messages ("--timeout", "LLMSBX_TIMEOUT", "config.json: timeout").
- * SBX_E_NOT_FOUND for a name that no option has; SBX_E_USAGE for a value that it cannot have.
+ * SBX_E_NOT_FOUND for a name that no option has; SBX_E_USAGE for a value that it cannot have.  Scratch sizes that were not given
+ * follow the memory: --disk a quarter of it, /tmp and /dev/shm an eighth each.
  */
 int sbx_request_set(struct sbx_request *req, const char *name, struct sbx_str value,
 		    const char *where, struct sbx_err *err) SBX_MUST_USE;
+
+/* Whether two spellings are one option: dashes and underscores are the same. */
+bool sbx_option_same(const char *a, const char *b);
+
+/* The value of a switch: true 1 yes, false 0 no; else SBX_E_USAGE. */
+int sbx_option_bool(const char *value, const char *where, bool *ret, struct sbx_err *err)
+	SBX_MUST_USE;
 
 /* What a run leaves behind for its caller. */
 struct sbx_result {
