@@ -23,6 +23,8 @@ struct sbx_box {
 	struct sbx_stream *stream; /* owned */
 	struct sbx_receipt receipt; /* what the backend knows; the guest's measurements are laid over it */
 	bool one_id;		    /* guest and program share their id: the filter must protect the guest */
+	bool guest_limits_memory;   /* nothing outside bounds it: the guest must, by RLIMIT_DATA and polling */
+	bool guest_limits_pids;	    /* the same, by RLIMIT_NPROC */
 	uid_t guest_uid;	    /* inside */
 	int lost_fd;		    /* readable when the box died (a pidfd), or -1 */
 };
@@ -64,6 +66,13 @@ struct sbx_backend_ops {
 struct sbx_backend {
 	const struct sbx_backend_ops *ops;
 };
+
+/*
+ * Names the n-th sandbox of this process for sbx_box_spec.name: llmsbx-BOOT-PID-STARTTIME-N.  Whatever carries such a name (a
+ * cgroup, a container) belongs to a process that anybody can look up, and is removed by sweep when that is gone.
+ */
+enum { SBX_BOX_NAME_MAX = 80 };
+int sbx_box_name(char name[SBX_BOX_NAME_MAX], uint64_t n, struct sbx_err *err) SBX_MUST_USE;
 
 /* NULL-terminated list; registry.c. */
 extern const struct sbx_backend_ops *const sbx_backends[];
