@@ -12,6 +12,8 @@ enum {
 	SBX_STRV_MAX = 65536,
 	/* Depth of JSON: deeper is an attack on recursion (16.1 of the style page). */
 	SBX_JSON_DEPTH = 64,
+	/* Values and keys of one JSON text: each takes 20 bytes, whatever it takes to write. */
+	SBX_JSON_TOKENS = 1 << 20,
 	/* What may wait for a slow reader before the run is slowed down. */
 	SBX_OUT_HIGH = 1 << 20,
 	/* --out: files, bytes and depth that are brought back from one run. */

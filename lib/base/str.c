@@ -5,8 +5,8 @@
 #include "lib/base/err.h"
 #include "lib/base/mem.h"
 
-/* How much of a bad value a message quotes. */
-enum { QUOTE_MAX = 80 };
+/* How much of a bad value a message quotes; how long words are that are compared. */
+enum { QUOTE_MAX = 80, DISTANCE_MAX = 64 };
 
 bool sbx_str_eq(struct sbx_str a, const char *b)
 {
@@ -109,4 +109,31 @@ bool sbx_str_eq_nocase(struct sbx_str a, const char *b)
 			return false;
 	}
 	return true;
+}
+
+static size_t min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+size_t sbx_str_distance(struct sbx_str a, const char *b)
+{
+	size_t row[DISTANCE_MAX + 1], n = strlen(b);
+
+	if (a.n > DISTANCE_MAX || n > DISTANCE_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a.n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			size_t replaced = diagonal + (lower(a.p[i - 1]) != lower(b[j - 1]));
+
+			diagonal = row[j];
+			row[j] = min(replaced, min(row[j], row[j - 1]) + 1);
+		}
+	}
+	return row[n];
 }

@@ -32,3 +32,7 @@ struct sbx_bind {
 /* where is the path so far ("python.json"). Fills *out from v; on failure what was set so far is the caller's to release. */
 int sbx_bind_object(const struct sbx_bind *rows, size_t n, struct sbx_json v, const char *where,
 		    void *out, struct sbx_err *err) SBX_MUST_USE;
+
+/* Fails with "WHERE: must be a string, not a number" unless v is of that type: for custom rows. */
+int sbx_bind_expect(struct sbx_json v, enum sbx_json_type type, const char *where,
+		    struct sbx_err *err) SBX_MUST_USE;
