@@ -32,6 +32,7 @@ struct sbx_receipt {
 };
 
 const char *sbx_control_name(enum sbx_control ctl);
+bool sbx_control_find(struct sbx_str name, enum sbx_control *ret);
 
 /* Records how a control is held; a later call replaces an earlier one. */
 void sbx_receipt_set(struct sbx_receipt *receipt, enum sbx_control ctl, enum sbx_held held,
@@ -45,8 +46,8 @@ int sbx_control_parse(struct sbx_str list, const char *option, uint32_t *ret_bit
 		      struct sbx_err *err) SBX_MUST_USE;
 
 /*
- * The judgement of a receipt: unsupported controls fail unless in accept_bits; with require_bits unsupported and degraded ones
- * fail.  Fails with SBX_E_UNSUPPORTED naming the controls, why, and the option that accepts them.
+ * The judgement of a receipt: unsupported controls fail unless in accept_bits; those in require_bits fail unless they are
+ * enforced, also when the run does not have them, but for `all`, which means those that it has.  Fails with SBX_E_UNSUPPORTED naming the controls, why, and the option that accepts them.
  */
 int sbx_receipt_judge(const struct sbx_receipt *receipt, uint32_t require_bits,
 		      uint32_t accept_bits, struct sbx_err *err) SBX_MUST_USE;

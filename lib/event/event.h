@@ -117,6 +117,9 @@ struct sbx_event {
 	};
 };
 
+/* "SIGKILL", "SIGRTMIN+3"; the kernel's numbers 1 to 64, "unknown" for others. */
+const char *sbx_signal_name(int sig);
+
 /* The exit status that a run's end has for the shell (llmsbx(1), EXIT STATUS). */
 int sbx_end_status(const struct sbx_ev_end *end);
 
