@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -320,6 +321,13 @@ static bool start(struct guest *g, const struct sbx_wire_spawn *m)
 	return ok;
 }
 
+static bool is_full(const char *path)
+{
+	struct statvfs fs;
+
+	return statvfs(path, &fs) == 0 && fs.f_blocks > 0 && (fs.f_bavail == 0 || fs.f_favail == 0);
+}
+
 static void send_end(struct guest *g)
 {
 	struct prog *p = &g->prog;
@@ -329,6 +337,7 @@ static void send_end(struct guest *g)
 		.how = p->how,
 		.sys = p->sys,
 		.step = p->step,
+		.disk_full = is_full(g->workdir) || is_full("/tmp") || is_full("/dev/shm"),
 		.bytes = { p->bytes[0], p->bytes[1] },
 		.cpu_user_ns = p->cpu_user_ns,
 		.cpu_sys_ns = p->cpu_sys_ns,

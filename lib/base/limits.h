@@ -20,3 +20,6 @@ enum {
 	SBX_OUT_FILES = 10000,
 	SBX_OUT_DEPTH = 32,
 };
+
+/* All files of --out of one run together: a sandbox can make up bytes for ever. */
+#define SBX_OUT_BYTES (4ull << 30)

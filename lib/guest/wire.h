@@ -208,6 +208,7 @@ struct sbx_wire_end {
 	uint32_t code; /* exit code, or signal */
 	uint32_t sys;
 	const char *step;
+	uint8_t disk_full; /* a scratch file system had no room left at the end */
 	uint64_t bytes[2]; /* all that was written to stdout and stderr */
 	uint64_t cpu_user_ns, cpu_sys_ns, maxrss_bytes; /* of all processes that ended */
 	uint64_t exec_ns, drain_ns;

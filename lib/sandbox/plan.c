@@ -1,0 +1,292 @@
+#include "lib/sandbox/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/backend/backend.h"
+#include "lib/base/err.h"
+#include "lib/base/fd.h"
+#include "lib/base/limits.h"
+#include "lib/base/mem.h"
+#include "lib/base/path.h"
+#include "lib/def/expand.h"
+#include "lib/def/lang.h"
+#include "lib/sandbox/run.h"
+
+static const char base_path[] = "/usr/local/bin:/usr/bin:/bin";
+
+void sbx_plan_release(struct sbx_plan *plan)
+{
+	free(plan->file);
+	sbx_buf_release(&plan->code);
+	for (size_t i = 0; i < plan->n_compile; i++)
+		sbx_strv_release(&plan->compile[i]);
+	free(plan->compile);
+	sbx_strv_release(&plan->run);
+	sbx_strv_release(&plan->env);
+	*plan = (struct sbx_plan){ 0 };
+}
+
+/* ---- the code */
+
+static int read_code(struct sbx_request *req, struct sbx_plan *plan, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_closep) int fd = -1;
+	struct stat st;
+
+	plan->code.max = SBX_CODE_MAX;
+	plan->mode = 0644;
+	if (req->has_code) {
+		plan->code = req->code;
+		req->code = (struct sbx_buf)SBX_BUF_INIT(SBX_CODE_MAX);
+		return 0;
+	}
+	fd = open(req->code_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT)
+		return sbx_fail(err, SBX_E_NOT_FOUND, "no such file: '%s'", req->code_path);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return sbx_fail_sys(err, errno, "cannot open '%s'", req->code_path);
+	if (S_ISDIR(st.st_mode))
+		return sbx_fail(err, SBX_E_USAGE, "'%s' is a folder, not a file of code",
+				req->code_path);
+	if (sbx_set_nonblock(fd, false, err) != 0 ||
+	    sbx_read_all(fd, req->code_path, &plan->code, err) != 0)
+		return -1;
+	plan->mode = st.st_mode & 0777 ? (st.st_mode & 0777) | 0600 : 0644;
+	return 0;
+}
+
+static struct sbx_str code_text(const struct sbx_plan *plan)
+{
+	return (struct sbx_str){ .p = sbx_buf_str(&plan->code), .n = plan->code.len };
+}
+
+/* --lang, else the `#!` line, else the suffix, else the default that the configuration names. */
+static int find_language(struct sbx_langs *langs, const struct sbx_request *req,
+			 struct sbx_plan *plan, struct sbx_err *err)
+{
+	if (req->lang)
+		return sbx_langs_find(langs, sbx_str_of(req->lang), &plan->lang, err);
+	if (sbx_langs_find_shebang(langs, code_text(plan), &plan->lang, err) != 0)
+		return -1;
+	if (!plan->lang && req->code_path &&
+	    sbx_langs_find_suffix(langs, req->code_path, &plan->lang, err) != 0)
+		return -1;
+	if (plan->lang)
+		return 0;
+	if (!req->lang_default)
+		return sbx_fail(err, SBX_E_USAGE, "which language is it? say --lang");
+	return sbx_langs_find(langs, sbx_str_of(req->lang_default), &plan->lang, err);
+}
+
+/* The stem that the code itself asks for (a public class), or NULL. */
+static char *stem_in_code(const struct sbx_lang *lang, struct sbx_str code)
+{
+	regmatch_t group[2];
+	char *stem = NULL;
+	regex_t re;
+
+	if (!lang->file_pattern || memchr(code.p, 0, code.n) ||
+	    regcomp(&re, lang->file_pattern, REG_EXTENDED | REG_NEWLINE) != 0)
+		return NULL;
+	if (regexec(&re, code.p, 2, group, 0) == 0 && group[1].rm_so >= 0)
+		stem = sbx_str_dup((struct sbx_str){
+			.p = code.p + group[1].rm_so,
+			.n = (size_t)(group[1].rm_eo - group[1].rm_so) });
+	regfree(&re);
+	return stem;
+}
+
+/* A FILE keeps its basename; code from elsewhere gets the language's name for it. */
+static int name_file(const struct sbx_request *req, struct sbx_plan *plan, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_freep) char *stem = NULL;
+	const char *name = plan->lang->file, *slash;
+
+	if (req->code_path) {
+		slash = strrchr(req->code_path, '/');
+		name = slash ? slash + 1 : req->code_path;
+	} else {
+		stem = stem_in_code(plan->lang, code_text(plan));
+	}
+	if (stem) {
+		const char *dot = strrchr(name, '.');
+
+		plan->file = sbx_xasprintf("%s%s", stem, dot ? dot : "");
+		return 0;
+	}
+	return sbx_path_relative(sbx_str_of(name), "the file's name", &plan->file, err);
+}
+
+static bool warns_of(const struct sbx_lang *lang, const char *what)
+{
+	return sbx_strv_contains(&lang->warn, what);
+}
+
+/* Source bytes are never changed; what is known to break an interpreter is said. */
+static int warn_of_bytes(struct sbx_request *req, const struct sbx_plan *plan, struct sbx_err *err)
+{
+	struct sbx_str code = code_text(plan);
+
+	if (warns_of(plan->lang, "bom") && sbx_str_has_prefix(code, "\xef\xbb\xbf") &&
+	    (sbx_strv_add(&req->warnings, "bom", err) != 0 ||
+	     sbx_strv_add(&req->warnings, "the code begins with a byte order mark", err) != 0))
+		return -1;
+	if (warns_of(plan->lang, "cr") && memchr(code.p, '\r', code.n) &&
+	    (sbx_strv_add(&req->warnings, "cr", err) != 0 ||
+	     sbx_strv_add(&req->warnings, "the code has carriage returns (Windows line ends)",
+			  err) != 0))
+		return -1;
+	return 0;
+}
+
+/* ---- the programs */
+
+/* Whether every program of a variant is there; *ret_missing is the first that is not. */
+static int has_needs(struct sbx_backend *be, const struct sbx_lang *lang,
+		     const struct sbx_lang_variant *variant,
+		     const struct sbx_lang_need **ret_missing, struct sbx_err *err)
+{
+	*ret_missing = NULL;
+	if (!be->ops->which)
+		return 0;
+	for (size_t i = 0; i < variant->n_needs; i++) {
+		SBX_CLEANUP(sbx_freep) char *path = NULL;
+		struct sbx_err why = SBX_ERR_INIT;
+
+		if (be->ops->which(be, variant->needs[i].program, &lang->path, &path, &why) == 0)
+			continue;
+		if (why.code != SBX_E_NOT_FOUND) {
+			*err = why;
+			return -1;
+		}
+		*ret_missing = &variant->needs[i];
+		return 0;
+	}
+	return 0;
+}
+
+/* The package of this machine's distribution. */
+static bool is_fedora(void)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf text = SBX_BUF_INIT(64 << 10);
+	struct sbx_err ignored = SBX_ERR_INIT;
+
+	if (sbx_read_file("/etc/os-release", &text, &ignored) != 0)
+		return false; /* then the Debian name is as good a hint as any */
+	return strstr(sbx_buf_str(&text), "fedora") != NULL;
+}
+
+int sbx_plan_variant(struct sbx_backend *be, const struct sbx_lang *lang, size_t *ret,
+		     struct sbx_err *err)
+{
+	const struct sbx_lang_need *missing = NULL, *first = NULL;
+	bool fedora;
+
+	for (size_t i = 0; i < lang->n_variants; i++) {
+		if (has_needs(be, lang, &lang->variants[i], &missing, err) != 0)
+			return -1;
+		if (!missing) {
+			*ret = i;
+			return 0;
+		}
+		if (!first)
+			first = missing;
+	}
+	fedora = is_fedora() && first && first->fedora;
+	return sbx_fail(err, SBX_E_NOT_FOUND,
+			"'%s' for language '%s' is not in %s%s of the sandbox: install the package '%s' "
+			"(%s install %s)",
+			first ? first->program : "?", lang->name,
+			lang->path.n ? lang->path.v[0] : "", lang->path.n ? " or /usr/local/bin:/usr/bin:/bin" : base_path,
+			fedora ? first->fedora : first ? first->debian : "?",
+			fedora ? "dnf" : "apt-get", fedora ? first->fedora : first ? first->debian : "?");
+}
+
+/* ---- commands and environment */
+
+static int make_env(const struct sbx_request *req, const struct sbx_expand *ex,
+		    struct sbx_plan *plan, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_strv_release) struct sbx_strv expanded = { 0 };
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf path = SBX_BUF_INIT(64 << 10);
+	struct sbx_strv *env = &plan->env;
+
+	for (size_t i = 0; i < plan->lang->path.n; i++)
+		if (sbx_buf_addf(&path, err, "%s:", plan->lang->path.v[i]) != 0)
+			return -1;
+	if (sbx_buf_adds(&path, base_path, err) != 0 ||
+	    sbx_strv_setenv(env, "PATH", sbx_buf_str(&path), err) != 0 ||
+	    sbx_strv_setenv(env, "HOME", req->workdir, err) != 0 ||
+	    sbx_strv_setenv(env, "USER", "sandbox", err) != 0 ||
+	    sbx_strv_setenv(env, "LANG", "C.UTF-8", err) != 0 ||
+	    sbx_strv_setenv(env, "TZ", "UTC", err) != 0 ||
+	    sbx_expand_argv(ex, &plan->lang->env, false, &expanded, err) != 0)
+		return -1;
+	for (int layer = 0; layer < 2; layer++) {
+		const struct sbx_strv *from = layer == 0 ? &expanded : &req->env;
+
+		for (size_t i = 0; i < from->n; i++) {
+			SBX_CLEANUP(sbx_freep) char *name = sbx_xstrdup(from->v[i]);
+			char *equals = strchr(name, '=');
+
+			if (!equals)
+				continue;
+			*equals = 0;
+			if (sbx_strv_setenv(env, name, equals + 1, err) != 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int make_commands(const struct sbx_request *req, const struct sbx_lang_variant *variant,
+			 struct sbx_plan *plan, struct sbx_err *err)
+{
+	/* A name that begins with a dash must not look like an option to an interpreter. */
+	SBX_CLEANUP(sbx_freep)
+	char *file = sbx_xasprintf("%s%s", plan->file[0] == '-' ? "./" : "", plan->file);
+	SBX_CLEANUP(sbx_freep) char *stem = sbx_xstrdup(file);
+	char *dot = strrchr(stem, '.'), *slash = strrchr(stem, '/');
+	const struct sbx_limits *limits = &req->limits;
+	struct sbx_expand ex = { .file = file,
+				 .stem = stem,
+				 .workdir = req->workdir,
+				 .args = &req->args };
+
+	if (dot && dot != stem && (!slash || dot > slash + 1))
+		*dot = 0;
+	if (limits->memory_bytes != SBX_UNLIMITED)
+		ex.memory_mib = limits->memory_bytes >> 20;
+	if (limits->cpu_milli != SBX_UNLIMITED)
+		ex.cpus = (limits->cpu_milli + 999) / 1000;
+	plan->compile = sbx_xcalloc(variant->n_compile + 1, sizeof *plan->compile);
+	for (; plan->n_compile < variant->n_compile; plan->n_compile++)
+		if (sbx_expand_argv(&ex, &variant->compile[plan->n_compile], false,
+				    &plan->compile[plan->n_compile], err) != 0)
+			return -1;
+	if (sbx_expand_argv(&ex, &variant->run, true, &plan->run, err) != 0)
+		return -1;
+	return make_env(req, &ex, plan, err);
+}
+
+int sbx_plan_make(struct sbx_backend *be, struct sbx_langs *langs, struct sbx_request *req,
+		  struct sbx_plan *ret, struct sbx_err *err)
+{
+	struct sbx_plan plan = { 0 };
+	size_t variant;
+
+	if (read_code(req, &plan, err) != 0 || find_language(langs, req, &plan, err) != 0 ||
+	    name_file(req, &plan, err) != 0 || warn_of_bytes(req, &plan, err) != 0 ||
+	    sbx_plan_variant(be, plan.lang, &variant, err) != 0 ||
+	    make_commands(req, &plan.lang->variants[variant], &plan, err) != 0) {
+		sbx_plan_release(&plan);
+		return -1;
+	}
+	*ret = plan;
+	return 0;
+}

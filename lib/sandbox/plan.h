@@ -1,0 +1,35 @@
+/* From a request to what is put into a sandbox and started there: the language, the code's file, the commands. */
+#pragma once
+
+#include "lib/base/attr.h"
+#include "lib/base/buf.h"
+#include "lib/base/strv.h"
+
+struct sbx_backend;
+struct sbx_err;
+struct sbx_lang;
+struct sbx_langs;
+struct sbx_request;
+
+struct sbx_plan {
+	const struct sbx_lang *lang; /* borrowed from the langs */
+	char *file;		     /* where the code goes, relative to the work directory */
+	struct sbx_buf code;
+	unsigned int mode;
+	struct sbx_strv *compile; /* steps */
+	size_t n_compile;
+	struct sbx_strv run;
+	struct sbx_strv env;
+};
+
+/*
+ * Reads the code, finds the language and the programs it needs.  Takes the code out of req.  May add to req->warnings.
+ * SBX_E_NOT_FOUND: no such file, language or interpreter (then naming the package).
+ */
+int sbx_plan_make(struct sbx_backend *be, struct sbx_langs *langs, struct sbx_request *req,
+		  struct sbx_plan *ret, struct sbx_err *err) SBX_MUST_USE;
+void sbx_plan_release(struct sbx_plan *plan);
+
+/* The variant of lang whose programs are all there; SBX_E_NOT_FOUND names what to install. *ret is its index. */
+int sbx_plan_variant(struct sbx_backend *be, const struct sbx_lang *lang, size_t *ret,
+		     struct sbx_err *err) SBX_MUST_USE;
