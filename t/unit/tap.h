@@ -44,8 +44,9 @@ static int tap_failures; /* in the test that runs now */
 		return tap_run(tests, sizeof(tests) / sizeof(tests[0])); \
 	}
 
-#define ok(condition)     tap_true((condition), __FILE__, __LINE__, #condition)
-#define ok_int(got, want) tap_int((long long)(got), (long long)(want), __FILE__, __LINE__, #got)
+#define ok(condition) tap_true((condition), __FILE__, __LINE__, #condition)
+#define ok_int(got, want) \
+	tap_int((long long)((got) + 0), (long long)((want) + 0), __FILE__, __LINE__, #got)
 #define ok_str(got, want) tap_str((got), (want), __FILE__, __LINE__, #got)
 #define ok_mem(got, got_n, want, want_n) \
 	tap_mem((got), (got_n), (want), (want_n), __FILE__, __LINE__, #got)
