@@ -127,25 +127,6 @@ int sbx_opt_set(const struct sbx_opt *rows, const char *name, const char *value,
 			where, name);
 }
 
-int sbx_opt_environ(const struct sbx_opt *rows, void *ctx, struct sbx_err *err)
-{
-	for (const struct sbx_opt *o = rows; o->name; o++) {
-		char name[NAME_MAX_ + sizeof("LLMSBX_")] = "LLMSBX_";
-		size_t n = strlen(name);
-		const char *value;
-
-		if (!(o->flags & SBX_OPT_SETTING))
-			continue;
-		for (const char *p = o->name; *p != '\0'; p++)
-			name[n++] = *p == '-' ? '_' : (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
-		name[n] = '\0';
-		value = getenv(name);
-		if (value && *value != '\0' && o->apply(o, value, name, ctx, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* --- parsing ------------------------------------------------------------------------------ */
 
 /* What getopt_long needs, made from the rows. */
@@ -324,7 +305,6 @@ int sbx_args_parse(struct sbx_args *args, const struct sbx_opt *rows, int argc, 
 	SBX_CLEANUP(release_tables) struct getopt_tables t = {0};
 	int val, from;
 
-	*args = (struct sbx_args){0};
 	build_tables(&t, rows, count_rows(rows));
 	opterr = 0;
 	optind = 0; /* glibc: begin anew */

@@ -54,22 +54,23 @@ struct sbx_args {
 	size_t n_given, cap_given;
 	char **operand; /* NULL-terminated */
 	int n_operands;
-	bool dashdash; /* a `--` stood before the operands */
-	bool help;     /* --help or -h was there: nothing else counts */
+	const char *verb; /* taken from the operands, for SBX_CMD_VERB */
+	bool dashdash;    /* a `--` stood before the operands */
+	bool help;        /* --help or -h was there: nothing else counts */
 };
 
-/* argv[0] is the command's name.  Fails with SBX_E_USAGE naming the nearest option.  Nothing is applied yet. */
+/*
+ * Adds the options of argv[1...] to args (zeroed at first) and finds the operands; argv[0] is the command or its verb.  Fails with
+ * SBX_E_USAGE naming the nearest option.  Nothing is applied yet.
+ */
 int sbx_args_parse(struct sbx_args *args, const struct sbx_opt *rows, int argc, char **argv,
 		   struct sbx_err *err) SBX_MUST_USE;
 int sbx_args_apply(const struct sbx_args *args, void *ctx, struct sbx_err *err) SBX_MUST_USE;
 void sbx_args_release(struct sbx_args *args);
 
-/* Applies the setting called name (dashes and underscores alike); SBX_E_USAGE names the nearest one. */
+/* Applies the setting called name, from config.json or a variable (dashes and underscores alike); SBX_E_USAGE names the nearest one. */
 int sbx_opt_set(const struct sbx_opt *rows, const char *name, const char *value, const char *where,
 		void *ctx, struct sbx_err *err) SBX_MUST_USE;
-
-/* Applies the variables LLMSBX_NAME of all settings; an empty one is none. */
-int sbx_opt_environ(const struct sbx_opt *rows, void *ctx, struct sbx_err *err) SBX_MUST_USE;
 
 /* Whether word is written like a long option of the table (`--name`, `--name=value`, `--no-name`). */
 bool sbx_opt_looks_like(const struct sbx_opt *rows, const char *word);

@@ -13,6 +13,7 @@
 #include "lib/base/glob.h"
 #include "lib/base/limits.h"
 #include "lib/base/mem.h"
+#include "lib/base/path.h"
 #include "lib/base/str.h"
 #include "lib/event/control.h"
 
@@ -116,7 +117,7 @@ void sbx_request_release(struct sbx_request *req)
 	sbx_strv_release(&req->warnings);
 }
 
-static struct sbx_file_in *new_file(struct sbx_request *req, struct sbx_err *err)
+struct sbx_file_in *sbx_request_new_file(struct sbx_request *req, struct sbx_err *err)
 {
 	struct sbx_file_in *file;
 
@@ -162,7 +163,7 @@ static int copy_owned(const struct sbx_request *from, struct sbx_request *ret, s
 		return -1;
 	for (size_t i = 0; i < from->n_files; i++) {
 		const struct sbx_file_in *f = &from->files[i];
-		struct sbx_file_in *file = new_file(ret, err);
+		struct sbx_file_in *file = sbx_request_new_file(ret, err);
 
 		if (!file)
 			return -1;
@@ -450,7 +451,7 @@ static int resolve_dest(const char *host, const char *dest, const char *where, c
 			struct sbx_err *err)
 {
 	const char *slash = strrchr(host, '/'), *base = slash ? slash + 1 : host;
-	SBX_CLEANUP(sbx_freep) char *full = NULL, *clean = NULL;
+	SBX_CLEANUP(sbx_freep) char *full = NULL;
 	size_t n = dest ? strlen(dest) : 0;
 
 	if (n == 0)
@@ -459,17 +460,7 @@ static int resolve_dest(const char *host, const char *dest, const char *where, c
 		full = sbx_xasprintf("%s%s", dest, base);
 	else
 		full = sbx_xstrdup(dest);
-	if (*full == '/')
-		return sbx_fail(
-			err, SBX_E_USAGE,
-			"%s: '%s' must be relative to the work directory, without the '/' in front",
-			where, full);
-	clean = clean_path(full);
-	if (!clean || *clean == '\0')
-		return sbx_fail(err, SBX_E_USAGE, "%s: '%s' is no file below the work directory",
-				where, full);
-	*ret = sbx_xstrdup(clean + 1);
-	return 0;
+	return sbx_path_relative(sbx_str_of(full), where, ret, err);
 }
 
 static int add_file(const struct setting *s, struct sbx_err *err)
@@ -488,7 +479,7 @@ static int add_file(const struct setting *s, struct sbx_err *err)
 				host);
 	if (resolve_dest(host, rest, s->where, &dest, err) < 0)
 		return -1;
-	file = new_file(s->req, err);
+	file = sbx_request_new_file(s->req, err);
 	if (!file)
 		return -1;
 	file->host = SBX_TAKE(host);

@@ -74,6 +74,7 @@ static int parse(struct sbx_args *args, const char *line, struct sbx_err *err)
 	static char *argv[32];
 	int argc = 0;
 
+	*args = (struct sbx_args){0};
 	(void)snprintf(text, sizeof(text), "cmd %s", line);
 	for (char *rest = text, *word; argc < 31 && (word = strsep(&rest, " "));) {
 		if (*word != '\0')
@@ -221,23 +222,6 @@ TEST(settings)
 		"did you mean 'timeout'?");
 }
 
-TEST(variables)
-{
-	struct ctx c = {.flag = false};
-
-	(void)setenv("LLMSBX_TIMEOUT", "9s", 1);
-	(void)setenv("LLMSBX_KEEP_ORDER", "yes", 1);
-	(void)setenv("LLMSBX_NUMBER", "3", 1); /* no setting */
-	(void)setenv("LLMSBX_ENV", "", 1);     /* as if it were not there */
-	ok_call(sbx_opt_environ(rows, &c, err));
-	ok_str(c.text, "9s");
-	ok(c.keep);
-	ok_int(c.number, 0);
-	ok_str(c.list, "");
-	(void)setenv("LLMSBX_FLAG", "perhaps", 1);
-	ok_fail(sbx_opt_environ(rows, &c, err), SBX_E_USAGE, "LLMSBX_FLAG: 'perhaps'");
-}
-
 TEST(operands_like_options)
 {
 	ok(sbx_opt_looks_like(rows, "--timeout"));
@@ -312,5 +296,5 @@ TEST(nearest)
 }
 
 TAP_MAIN(RUN(forms), RUN(last_wins_and_no), RUN(dashes), RUN(wrong), RUN(wrong_values),
-	 RUN(help_wins), RUN(settings), RUN(variables), RUN(operands_like_options), RUN(help_text),
-	 RUN(dump), RUN(nearest))
+	 RUN(help_wins), RUN(settings), RUN(operands_like_options), RUN(help_text), RUN(dump),
+	 RUN(nearest))

@@ -1,0 +1,106 @@
+#include "lib/sandbox/host.h"
+
+#include "lib/backend/backend.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/base/mem.h"
+#include "lib/def/lang.h"
+
+enum { NAMES_MAX = 256 };
+
+int sbx_host_open(const char *name, struct sbx_backend **ret, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf names = SBX_BUF_INIT(NAMES_MAX);
+	const struct sbx_backend_ops *ops = sbx_backend_find(name);
+
+	if (ops)
+		return ops->open(NULL, ret, err);
+	for (size_t i = 0; sbx_backends[i]; i++) {
+		if (sbx_buf_addf(&names, err, "%s'%s'", i > 0 ? ", " : "", sbx_backends[i]->name) <
+		    0)
+			return -1;
+	}
+	return sbx_fail(err, SBX_E_USAGE, "there is no backend '%s' in this llmsbx; there is %s",
+			name, sbx_buf_str(&names));
+}
+
+void sbx_host_close(struct sbx_backend *be)
+{
+	if (be)
+		be->ops->close(be);
+}
+
+void sbx_host_closep(struct sbx_backend **be)
+{
+	sbx_host_close(*be);
+	*be = NULL;
+}
+
+int sbx_host_sweep(struct sbx_strv *removed, struct sbx_err *err)
+{
+	for (size_t i = 0; sbx_backends[i]; i++) {
+		SBX_CLEANUP(sbx_host_closep) struct sbx_backend *be = NULL;
+
+		if (sbx_backends[i]->open(NULL, &be, err) < 0 ||
+		    be->ops->sweep(be, removed, err) < 0)
+			return sbx_wrap(err, "backend '%s'", sbx_backends[i]->name);
+	}
+	return 0;
+}
+
+/* Tries one variant: *ret_missing is the first need that is not there, NULL when all are. */
+static int try_variant(struct sbx_backend *be, const struct sbx_lang *lang,
+		       const struct sbx_lang_variant *variant, char **ret_program,
+		       const struct sbx_lang_need **ret_missing, struct sbx_err *err)
+{
+	*ret_missing = NULL;
+	for (size_t i = 0; be->ops->which && i < variant->n_needs && !*ret_missing; i++) {
+		SBX_CLEANUP(sbx_freep) char *path = NULL;
+		struct sbx_err why = SBX_ERR_INIT;
+
+		if (be->ops->which(be, variant->needs[i].program, &lang->path, &path, &why) == 0) {
+			if (i == 0)
+				*ret_program = SBX_TAKE(path);
+		} else if (why.code == SBX_E_NOT_FOUND) {
+			*ret_missing = &variant->needs[i];
+		} else {
+			*err = why;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int sbx_host_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sbx_host_lang *ret,
+		  struct sbx_err *err)
+{
+	struct sbx_host_lang first = {0};
+
+	for (size_t i = 0; i < lang->n_variants; i++) {
+		struct sbx_host_lang h = {.variant = i};
+
+		if (try_variant(be, lang, &lang->variants[i], &h.program, &h.missing, err) < 0) {
+			free(h.program);
+			free(first.program);
+			return -1;
+		}
+		h.ready = !h.missing;
+		if (h.ready) {
+			free(first.program);
+			*ret = h;
+			return 0;
+		}
+		if (i == 0)
+			first = h;
+		else
+			free(h.program);
+	}
+	*ret = first;
+	return 0;
+}
+
+void sbx_host_lang_release(struct sbx_host_lang *h)
+{
+	free(h->program);
+	*h = (struct sbx_host_lang){0};
+}
