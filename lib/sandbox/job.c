@@ -148,10 +148,10 @@ static int read_file(struct sbx_json v, const char *where, struct sbx_file_in *f
 		struct sbx_json path, data, base64, mode;
 	} row = { 0 };
 	static const struct sbx_bind rows[] = {
-		{ "path", SBX_BIND_VALUE, offsetof(struct row, path), .required = true },
-		{ "data", SBX_BIND_VALUE, offsetof(struct row, data) },
-		{ "base64", SBX_BIND_VALUE, offsetof(struct row, base64) },
-		{ "mode", SBX_BIND_VALUE, offsetof(struct row, mode) },
+		{ .key = "path", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, path), .required = true },
+		{ .key = "data", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, data) },
+		{ .key = "base64", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, base64) },
+		{ .key = "mode", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, mode) },
 	};
 	SBX_CLEANUP(sbx_freep) char *text = NULL;
 

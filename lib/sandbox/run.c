@@ -10,7 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/base/mem.h"
 #include "lib/base/rand.h"
-#include "lib/local/owner.h"
+#include "lib/sandbox/box.h"
 #include "lib/sandbox/live.h"
 
 #define GREETING_NS 30000000000u /* for the guest to come up, on a machine that is busy */
@@ -32,24 +32,6 @@ int sbx_live_warn(struct sbx_live *live, const char *code, const char *message, 
 }
 
 /* ---- acquire */
-
-static void fill_spec(const struct sbx_request *req, const struct sbx_lang *lang,
-		      struct sbx_box_spec *spec)
-{
-	*spec = (struct sbx_box_spec){
-		.workdir = req->workdir,
-		.hostname = "sandbox",
-		.limits = req->limits,
-		.network = req->network,
-		.mounts = req->mounts,
-		.n_mounts = req->n_mounts,
-		.host_paths = &lang->host_paths,
-		.uid = req->uid,
-		.gid = req->gid,
-		.read_only = req->read_only,
-		.accept_bits = req->accept_bits,
-	};
-}
 
 /* Folders that stay writable under Landlock: the scratches, the devices, and what was mounted for writing. */
 static int fill_setup(const struct sbx_live *live, struct sbx_wire_setup *m, struct sbx_err *err)
@@ -85,17 +67,13 @@ static int fill_setup(const struct sbx_live *live, struct sbx_wire_setup *m, str
 
 static int acquire(struct sbx_live *live, struct sbx_err *err)
 {
-	static uint64_t count; /* boxes of this process; a name is never used twice */
-	char name[SBX_OWNER_NAME_MAX];
-	struct sbx_backend *be = live->env->backend;
+	const struct sbx_run_env *env = live->env;
 	struct sbx_wire_setup setup;
-	struct sbx_box_spec spec;
 
-	fill_spec(live->req, live->plan.lang, &spec);
-	if (sbx_owner_name(name, count++, err) != 0)
-		return -1;
-	spec.name = name;
-	if (be->ops->create(be, &spec, &live->box, err) != 0)
+	if (env->ready)
+		live->box = sbx_ready_take(env->ready, live->req, live->plan.lang);
+	if (!live->box &&
+	    sbx_box_make(env->backend, live->req, live->plan.lang, &live->box, err) != 0)
 		return -1;
 	if (fill_setup(live, &setup, err) != 0 ||
 	    sbx_client_open(live->box->stream, &setup, &live->client, err) != 0)
@@ -398,18 +376,22 @@ static int report(struct sbx_live *live, int staged, struct sbx_result *ret, str
 	return put_end(live, ret, err);
 }
 
+char *sbx_run_id(void)
+{
+	char id[ID_LENGTH + 1];
+
+	sbx_random_id(id, ID_LENGTH);
+	return sbx_xstrdup(id);
+}
+
 int sbx_run(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_result *ret,
 	    struct sbx_err *err)
 {
 	struct sbx_live live = { .env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED };
 	int staged, r;
 
-	if (!req->id) {
-		char id[ID_LENGTH + 1];
-
-		sbx_random_id(id, ID_LENGTH);
-		req->id = sbx_xstrdup(id);
-	}
+	if (!req->id)
+		req->id = sbx_run_id();
 	live.em = (struct sbx_emitter){ .sink = env->sink, .id = req->id, .start_ns = env->start_ns };
 	live.timing.queue = sbx_now_ns() - env->queued_ns;
 	staged = stages(&live, &live.error);

@@ -17,7 +17,7 @@
 #include "lib/event/event.h"
 
 struct sbx_backend;
-struct sbx_box;
+struct sbx_ready;
 
 /* A file that is put in before the program starts. */
 struct sbx_file_in {
@@ -86,6 +86,9 @@ int sbx_request_copy(const struct sbx_request *from, struct sbx_request *ret, st
 int sbx_request_set(struct sbx_request *req, const char *name, struct sbx_str value,
 		    const char *where, struct sbx_err *err) SBX_MUST_USE;
 
+/* A further file to put in, zeroed but for the ceiling of its data; NULL with SBX_E_LIMIT when there are too many. */
+struct sbx_file_in *sbx_request_new_file(struct sbx_request *req, struct sbx_err *err) SBX_MUST_USE;
+
 /* Whether two spellings are one option: dashes and underscores are the same. */
 bool sbx_option_same(const char *a, const char *b);
 
@@ -109,7 +112,7 @@ struct sbx_run_env {
 	int signal_fd;		     /* signalfd of INT, TERM, HUP, WINCH (and PIPE), or -1 */
 	uint64_t start_ns;	     /* of llmsbx */
 	uint64_t queued_ns;	     /* when the run was asked for */
-	struct sbx_box *ready;	     /* a box made ahead for the same spec, taken, or NULL */
+	struct sbx_ready *ready;     /* a box made ahead, taken when it fits (box.h), or NULL */
 };
 
 /*
@@ -118,6 +121,9 @@ struct sbx_run_env {
  */
 int sbx_run(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_result *ret,
 	    struct sbx_err *err) SBX_MUST_USE;
+
+/* A new run's id, owned. */
+char *sbx_run_id(void);
 
 /* --dry-run: one JSON object that says what would be sent to the backend; nothing is started. */
 int sbx_run_plan(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_buf *out,
