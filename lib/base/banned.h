@@ -13,7 +13,9 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* No bound on what they write. */
+/* No bound on what they write.  clang has macros of that name under _FORTIFY_SOURCE. */
+#undef sprintf
+#undef vsprintf
 #pragma GCC poison strcpy strcat stpcpy sprintf vsprintf gets
 /* Cut in silence, leave no NUL, or fill the rest. */
 #pragma GCC poison strncpy strncat
