@@ -20,10 +20,25 @@ static uint32_t rotate(uint32_t x, unsigned int n)
 	return x >> n | x << (32 - n);
 }
 
-/* FIPS 180-4, 6.2.2, with its names. */
+/*
+ * One round of FIPS 180-4, 6.2.2.  The working variables a to h stay where they are, and it is their names that move on with n, the
+ * round modulo 8: with constant n this compiles to no moves at all.
+ */
+static inline void one_round(uint32_t v[8], unsigned int n, uint32_t kw)
+{
+	uint32_t a = v[(0 - n) & 7], b = v[(1 - n) & 7], c = v[(2 - n) & 7];
+	uint32_t e = v[(4 - n) & 7], f = v[(5 - n) & 7], g = v[(6 - n) & 7];
+	uint32_t *d = &v[(3 - n) & 7], *h = &v[(7 - n) & 7];
+	uint32_t t1 =
+		*h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + (g ^ (e & (f ^ g))) + kw;
+
+	*d += t1;
+	*h = t1 + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) | (c & (a | b)));
+}
+
 static void compress(uint32_t state[8], const uint8_t block[64])
 {
-	uint32_t w[64], h[8];
+	uint32_t w[64], v[8];
 
 	for (size_t t = 0; t < 16; t++, block += 4)
 		w[t] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 |
@@ -34,20 +49,19 @@ static void compress(uint32_t state[8], const uint8_t block[64])
 
 		w[t] = s1 + w[t - 7] + s0 + w[t - 16];
 	}
-	memcpy(h, state, sizeof(h));
-	for (size_t t = 0; t < 64; t++) {
-		uint32_t a = h[0], e = h[4];
-		uint32_t t1 = h[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
-			      ((e & h[5]) ^ (~e & h[6])) + k[t] + w[t];
-		uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
-			      ((a & h[1]) ^ (a & h[2]) ^ (h[1] & h[2]));
-
-		memmove(h + 1, h, 7 * sizeof(h[0]));
-		h[4] += t1;
-		h[0] = t1 + t2;
+	memcpy(v, state, sizeof(v));
+	for (size_t t = 0; t < 64; t += 8) {
+		one_round(v, 0, k[t] + w[t]);
+		one_round(v, 1, k[t + 1] + w[t + 1]);
+		one_round(v, 2, k[t + 2] + w[t + 2]);
+		one_round(v, 3, k[t + 3] + w[t + 3]);
+		one_round(v, 4, k[t + 4] + w[t + 4]);
+		one_round(v, 5, k[t + 5] + w[t + 5]);
+		one_round(v, 6, k[t + 6] + w[t + 6]);
+		one_round(v, 7, k[t + 7] + w[t + 7]);
 	}
 	for (size_t i = 0; i < 8; i++)
-		state[i] += h[i];
+		state[i] += v[i];
 }
 
 void sbx_sha256_init(struct sbx_sha256 *ctx)
