@@ -5,6 +5,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/base/utf8.h"
 #include "lib/json/write.h"
 
 #define ALL_BITS (UINT32_MAX >> (32 - SBX_CTL_COUNT_))
@@ -41,11 +42,14 @@ bool sbx_control_find(struct sbx_str name, enum sbx_control *ret)
 void sbx_receipt_set(struct sbx_receipt *receipt, enum sbx_control ctl, enum sbx_held held,
 		     const char *fmt, ...)
 {
+	char raw[2 * sizeof(receipt->control[ctl].by)], *by = receipt->control[ctl].by;
 	va_list ap;
 
 	receipt->control[ctl].held = held;
+	by[0] = '\0';
 	va_start(ap, fmt);
-	(void)vsnprintf(receipt->control[ctl].by, sizeof(receipt->control[ctl].by), fmt, ap);
+	if (vsnprintf(raw, sizeof(raw), fmt, ap) >= 0)
+		(void)sbx_utf8_show(by, sizeof(receipt->control[ctl].by), 0, raw);
 	va_end(ap);
 }
 

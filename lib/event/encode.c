@@ -95,13 +95,14 @@ static void write_file(struct sbx_jw *jw, const struct sbx_event *ev)
 static void write_time(struct sbx_jw *jw, int64_t time_ns)
 {
 	const int64_t second = 1000000000;
-	time_t at = time_ns / second;
+	int64_t ns = (time_ns % second + second) % second; /* not negative before 1970 either */
+	time_t at = (time_ns - ns) / second;
 	struct tm tm;
 	char date[64] = "", text[96];
 
 	if (gmtime_r(&at, &tm))
 		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(text, sizeof(text), "%s.%09dZ", date, (int)(time_ns % second));
+	(void)snprintf(text, sizeof(text), "%s.%09dZ", date, (int)ns);
 	sbx_jw_kstr(jw, "time", text);
 }
 

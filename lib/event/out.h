@@ -1,7 +1,7 @@
 /*
  * A bounded queue of bytes before one descriptor that other programs may share: never blocks, never sets O_NONBLOCK on a
- * descriptor that is not ours alone.  A pipe or a terminal is reopened through /proc/self/fd for a description of our own, a socket is
- * written with MSG_DONTWAIT, a file is written directly, anything else in small pieces after poll says so.
+ * descriptor that is not ours alone.  A pipe or a terminal is reopened through /proc/self/fd for a description of our own, a
+ * socket is written with MSG_DONTWAIT, a file is written directly, anything else in small pieces after poll says so.
  *
  * SIGPIPE must be blocked or ignored.
  */

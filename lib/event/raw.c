@@ -201,13 +201,13 @@ static int say_ending(struct raw *raw, const struct sbx_ev_end *end, struct sbx_
 
 	/* That it failed need not be said where the reason is. */
 	if (end->outcome != SBX_OUT_FAILED || !has_error)
-		add(raw, "%s%s", endings[end->outcome].words, has_error ? ": " : "");
+		add(raw, "%s", endings[end->outcome].words);
 	if (limit != SBX_CTL_COUNT_)
 		add_limit(raw, limit);
 	if (end->outcome == SBX_OUT_SIGNALED)
 		add(raw, " %s", sbx_signal_name(end->signal));
 	if (has_error)
-		add(raw, "%s", end->error->msg);
+		add(raw, "%s%s", raw->body_len > 0 ? ": " : "", end->error->msg);
 	if (end->hint)
 		add(raw, "; %s", end->hint);
 	return say(raw, err);
