@@ -125,7 +125,7 @@ static void __attribute__((noreturn)) give_up(int sync, const char *step, int sy
 {
 	struct sync_record r = { .failed = 1, .sys = (uint32_t)sys };
 
-	strncpy(r.step, step, sizeof r.step - 1);
+	memcpy(r.step, step, strnlen(step, sizeof r.step - 1));
 	tell(sync, &r);
 	_exit(127);
 }
@@ -237,8 +237,11 @@ child_main(struct guest *g, const int child[3], int sync, int hold, const char *
 
 static bool fail_spawn(struct prog *p, const char *step)
 {
+	size_t n = strnlen(step, sizeof p->step - 1);
+
 	p->sys = (uint32_t)errno;
-	strncpy(p->step, step, sizeof p->step - 1);
+	memcpy(p->step, step, n);
+	p->step[n] = '\0';
 	return false;
 }
 

@@ -5,6 +5,7 @@
  * the program let go.  What a compiler writes is kept until it ended: the words of a failed one are the run's stdout and
  * stderr, those of a good one are a progress event, so that they never mix with the program's own.
  */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -122,7 +123,7 @@ static int on_end(void *ctx, const struct sbx_wire_end *end, struct sbx_err *err
 
 	(void)err;
 	live->end = *end;
-	strncpy(live->end_step, end->step, sizeof live->end_step - 1);
+	(void)snprintf(live->end_step, sizeof live->end_step, "%s", end->step);
 	live->end.step = live->end_step;
 	live->prog = 0;
 	live->running = live->stdin_open = false;
