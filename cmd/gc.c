@@ -4,7 +4,7 @@
 #include "cmd/list.h"
 #include "lib/base/err.h"
 #include "lib/base/strv.h"
-#include "lib/sandbox/host.h"
+#include "lib/sandbox/backends.h"
 
 static int print_removed(const struct sbx_strv *removed, enum sbx_list_format format,
 			 struct sbx_err *err)
@@ -36,7 +36,7 @@ static int run_gc(struct sbx_app *app, const struct sbx_args *args, struct sbx_e
 		return -1;
 	if (args->n_operands > 0)
 		return sbx_fail(err, SBX_E_USAGE, "takes no arguments");
-	if (sbx_host_sweep(&removed, err) < 0)
+	if (sbx_backends_sweep(&removed, err) < 0)
 		return -1;
 	return print_removed(&removed, format, err);
 }

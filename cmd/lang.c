@@ -5,7 +5,7 @@
 #include "cmd/list.h"
 #include "lib/base/err.h"
 #include "lib/def/lang.h"
-#include "lib/sandbox/host.h"
+#include "lib/sandbox/backends.h"
 
 struct lang_opts {
 	const char *backend;
@@ -24,7 +24,7 @@ static void write_names(struct sbx_jw *jw, const char *key, const struct sbx_str
 /* --- list --------------------------------------------------------------------------------- */
 
 static void write_summary(struct sbx_jw *jw, const struct sbx_lang *lang,
-			  const struct sbx_host_lang *h)
+			  const struct sbx_backends_lang *h)
 {
 	sbx_jw_kstr(jw, "name", lang->name);
 	sbx_jw_kstr(jw, "title", lang->title);
@@ -36,7 +36,7 @@ static void write_summary(struct sbx_jw *jw, const struct sbx_lang *lang,
 	sbx_jw_kstr(jw, "install", h->missing ? h->missing->debian : NULL);
 }
 
-static void print_summary(const struct sbx_lang *lang, const struct sbx_host_lang *h)
+static void print_summary(const struct sbx_lang *lang, const struct sbx_backends_lang *h)
 {
 	if (h->ready)
 		(void)printf("%-12s ready    %s\n", lang->name, h->program ? h->program : "");
@@ -48,9 +48,9 @@ static void print_summary(const struct sbx_lang *lang, const struct sbx_host_lan
 static int list_one(struct sbx_list *list, struct sbx_backend *be, const struct sbx_lang *lang,
 		    struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_host_lang_release) struct sbx_host_lang h = {0};
+	SBX_CLEANUP(sbx_backends_lang_release) struct sbx_backends_lang h = {0};
 
-	if (sbx_host_lang(be, lang, &h, err) < 0)
+	if (sbx_backends_lang(be, lang, &h, err) < 0)
 		return -1;
 	if (list->format == SBX_LIST_TEXT) {
 		print_summary(lang, &h);
@@ -100,7 +100,7 @@ static void print_variant(const struct sbx_lang_variant *v, bool chosen)
 	print_words("  run", &v->run);
 }
 
-static void print_lang(const struct sbx_lang *lang, const struct sbx_host_lang *h)
+static void print_lang(const struct sbx_lang *lang, const struct sbx_backends_lang *h)
 {
 	(void)printf("%-10s%s (%s)\n", "name", lang->name, lang->title ? lang->title : lang->name);
 	print_words("aliases", &lang->aliases);
@@ -149,11 +149,11 @@ static void write_variant(struct sbx_jw *jw, const struct sbx_lang_variant *v)
 static int show_lang(struct sbx_backend *be, const struct sbx_lang *lang,
 		     enum sbx_list_format format, struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_host_lang_release) struct sbx_host_lang h = {0};
+	SBX_CLEANUP(sbx_backends_lang_release) struct sbx_backends_lang h = {0};
 	SBX_CLEANUP(sbx_list_release) struct sbx_list list;
 
 	sbx_list_init(&list, SBX_LIST_JSONL);
-	if (sbx_host_lang(be, lang, &h, err) < 0)
+	if (sbx_backends_lang(be, lang, &h, err) < 0)
 		return -1;
 	if (format == SBX_LIST_TEXT) {
 		print_lang(lang, &h);
@@ -176,7 +176,7 @@ static int show_lang(struct sbx_backend *be, const struct sbx_lang *lang,
 
 static int run_lang(struct sbx_app *app, const struct sbx_args *args, struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_host_closep) struct sbx_backend *be = NULL;
+	SBX_CLEANUP(sbx_backends_closep) struct sbx_backend *be = NULL;
 	SBX_CLEANUP(sbx_langs_release) struct sbx_langs langs = {0};
 	struct lang_opts o = {.backend = "local"};
 	const char *verb = args->verb ? args->verb : "list";
@@ -193,7 +193,7 @@ static int run_lang(struct sbx_app *app, const struct sbx_args *args, struct sbx
 				"show takes one name; 'llmsbx lang list' has them");
 	if (!show && args->n_operands > 0)
 		return sbx_fail(err, SBX_E_USAGE, "list takes no arguments");
-	if (sbx_host_open(o.backend, &be, err) < 0)
+	if (sbx_backends_open(o.backend, &be, err) < 0)
 		return -1;
 	if (!show)
 		return list_langs(be, &langs, o.format, err);

@@ -19,7 +19,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/limits.h"
 #include "lib/base/mem.h"
-#include "lib/sandbox/host.h"
+#include "lib/sandbox/backends.h"
 
 enum { PARALLEL_MAX = 1024 };
 
@@ -301,8 +301,8 @@ static int print_plan(struct sbx_run_env *env, struct sbx_request *req, struct s
 }
 
 /* A reader that went away ends us as it ends every filter, unless our caller wants to see the error. */
-static int finish(struct sbx_render *render, struct sbx_signals *signals, int ran,
-		  const struct sbx_result *result, struct sbx_err *err)
+int sbx_run_finish(struct sbx_render *render, struct sbx_signals *signals, int ran,
+		   const struct sbx_result *result, struct sbx_err *err)
 {
 	if (ran == 0) {
 		sbx_signals_restore(signals);
@@ -333,7 +333,7 @@ static int execute(struct sbx_run_env *env, struct sbx_run_opts *o, struct sbx_e
 	env->sink = render.sink;
 	env->signal_fd = signals.fd;
 	ran = sbx_run(env, &o->req, &result, err);
-	ran = finish(&render, &signals, ran, &result, err);
+	ran = sbx_run_finish(&render, &signals, ran, &result, err);
 	sbx_closep(&signals.fd);
 	return ran;
 }
@@ -341,7 +341,7 @@ static int execute(struct sbx_run_env *env, struct sbx_run_opts *o, struct sbx_e
 static int run_one(struct sbx_app *app, struct sbx_run_opts *o, const struct sbx_args *args,
 		   struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_host_closep) struct sbx_backend *be = NULL;
+	SBX_CLEANUP(sbx_backends_closep) struct sbx_backend *be = NULL;
 	SBX_CLEANUP(sbx_langs_release) struct sbx_langs langs = {0};
 	SBX_CLEANUP(sbx_closep) int stdin_file = -1;
 	struct sbx_run_env env = {.langs = &langs,
@@ -352,7 +352,7 @@ static int run_one(struct sbx_app *app, struct sbx_run_opts *o, const struct sbx
 
 	if (place_operands(o, args, &stdin_free, err) < 0 ||
 	    place_stdin(o, stdin_free, &stdin_file, err) < 0 ||
-	    sbx_host_open(o->req.backend, &be, err) < 0)
+	    sbx_backends_open(o->req.backend, &be, err) < 0)
 		return -1;
 	if (!stdin_free && read_code(&o->req, err) < 0)
 		return -1;

@@ -71,12 +71,12 @@ static int key_file(struct sbx_request *req, struct sbx_json v, const char *wher
 static int key_args(struct sbx_request *req, struct sbx_json v, const char *where, struct sbx_err *err)
 {
 	struct sbx_json_iter it;
-	struct sbx_json item;
+	struct sbx_json key, item;
 
 	if (want(v, SBX_JSON_ARRAY, where, "args", err) != 0)
 		return -1;
 	it = sbx_json_iter(v);
-	while (sbx_json_next(&it, NULL, &item)) {
+	while (sbx_json_next(&it, &key, &item)) {
 		SBX_CLEANUP(sbx_freep) char *text = NULL;
 
 		if (text_of(item, where, "args", &text, err) != 0 ||
@@ -172,12 +172,12 @@ static int key_files(struct sbx_request *req, struct sbx_json v, const char *whe
 		     struct sbx_err *err)
 {
 	struct sbx_json_iter it;
-	struct sbx_json item;
+	struct sbx_json key, item;
 
 	if (want(v, SBX_JSON_ARRAY, where, "files", err) != 0)
 		return -1;
 	it = sbx_json_iter(v);
-	while (sbx_json_next(&it, NULL, &item)) {
+	while (sbx_json_next(&it, &key, &item)) {
 		if (sbx_array_grow(&req->files, &req->cap_files, req->n_files + 1, FILES_MAX,
 				   sizeof *req->files, err) != 0 ||
 		    read_file(item, where, &req->files[req->n_files++], err) != 0)
@@ -228,7 +228,7 @@ static int set_key(struct sbx_request *req, struct sbx_json key, struct sbx_json
 	};
 	SBX_CLEANUP(sbx_freep) char *name = NULL;
 	struct sbx_json_iter it;
-	struct sbx_json item;
+	struct sbx_json key, item;
 
 	if (text_of(key, where, "a key", &name, err) != 0)
 		return -1;
@@ -242,7 +242,7 @@ static int set_key(struct sbx_request *req, struct sbx_json key, struct sbx_json
 	if (sbx_json_type(v) != SBX_JSON_ARRAY)
 		return set_option(req, name, v, where, err);
 	it = sbx_json_iter(v);
-	while (sbx_json_next(&it, NULL, &item))
+	while (sbx_json_next(&it, &key, &item))
 		if (set_option(req, name, item, where, err) != 0)
 			return -1;
 	return 0;

@@ -13,20 +13,20 @@ struct sbx_lang_need;
 struct sbx_strv;
 
 /* Opens the backend of that name; SBX_E_USAGE lists those that are built in. */
-int sbx_host_open(const char *name, struct sbx_backend **ret, struct sbx_err *err) SBX_MUST_USE;
-void sbx_host_close(struct sbx_backend *be); /* NULL is fine */
-void sbx_host_closep(struct sbx_backend **be);
+int sbx_backends_open(const char *name, struct sbx_backend **ret, struct sbx_err *err) SBX_MUST_USE;
+void sbx_backends_close(struct sbx_backend *be); /* NULL is fine */
+void sbx_backends_closep(struct sbx_backend **be);
 
 /* Removes what dead llmsbx processes left with every backend; adds a line a thing removed to removed. */
-int sbx_host_sweep(struct sbx_strv *removed, struct sbx_err *err) SBX_MUST_USE;
+int sbx_backends_sweep(struct sbx_strv *removed, struct sbx_err *err) SBX_MUST_USE;
 
 /* How a language stands on a backend. */
-struct sbx_host_lang {
+struct sbx_backends_lang {
 	bool ready;
 	size_t variant; /* the one that a run takes; 0 when none is ready */
 	char *program; /* owned; the path inside of what it needs first; NULL when that is not there */
 	const struct sbx_lang_need *missing; /* borrowed from the language; NULL when ready */
 };
-int sbx_host_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sbx_host_lang *ret,
+int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sbx_backends_lang *ret,
 		  struct sbx_err *err) SBX_MUST_USE;
-void sbx_host_lang_release(struct sbx_host_lang *h);
+void sbx_backends_lang_release(struct sbx_backends_lang *h);

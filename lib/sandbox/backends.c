@@ -1,4 +1,4 @@
-#include "lib/sandbox/host.h"
+#include "lib/sandbox/backends.h"
 
 #include "lib/backend/backend.h"
 #include "lib/base/buf.h"
@@ -8,7 +8,7 @@
 
 enum { NAMES_MAX = 256 };
 
-int sbx_host_open(const char *name, struct sbx_backend **ret, struct sbx_err *err)
+int sbx_backends_open(const char *name, struct sbx_backend **ret, struct sbx_err *err)
 {
 	SBX_CLEANUP(sbx_buf_release) struct sbx_buf names = SBX_BUF_INIT(NAMES_MAX);
 	const struct sbx_backend_ops *ops = sbx_backend_find(name);
@@ -24,22 +24,22 @@ int sbx_host_open(const char *name, struct sbx_backend **ret, struct sbx_err *er
 			name, sbx_buf_str(&names));
 }
 
-void sbx_host_close(struct sbx_backend *be)
+void sbx_backends_close(struct sbx_backend *be)
 {
 	if (be)
 		be->ops->close(be);
 }
 
-void sbx_host_closep(struct sbx_backend **be)
+void sbx_backends_closep(struct sbx_backend **be)
 {
-	sbx_host_close(*be);
+	sbx_backends_close(*be);
 	*be = NULL;
 }
 
-int sbx_host_sweep(struct sbx_strv *removed, struct sbx_err *err)
+int sbx_backends_sweep(struct sbx_strv *removed, struct sbx_err *err)
 {
 	for (size_t i = 0; sbx_backends[i]; i++) {
-		SBX_CLEANUP(sbx_host_closep) struct sbx_backend *be = NULL;
+		SBX_CLEANUP(sbx_backends_closep) struct sbx_backend *be = NULL;
 
 		if (sbx_backends[i]->open(NULL, &be, err) < 0 ||
 		    be->ops->sweep(be, removed, err) < 0)
@@ -71,13 +71,13 @@ static int try_variant(struct sbx_backend *be, const struct sbx_lang *lang,
 	return 0;
 }
 
-int sbx_host_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sbx_host_lang *ret,
+int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sbx_backends_lang *ret,
 		  struct sbx_err *err)
 {
-	struct sbx_host_lang first = {0};
+	struct sbx_backends_lang first = {0};
 
 	for (size_t i = 0; i < lang->n_variants; i++) {
-		struct sbx_host_lang h = {.variant = i};
+		struct sbx_backends_lang h = {.variant = i};
 
 		if (try_variant(be, lang, &lang->variants[i], &h.program, &h.missing, err) < 0) {
 			free(h.program);
@@ -99,8 +99,8 @@ int sbx_host_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sb
 	return 0;
 }
 
-void sbx_host_lang_release(struct sbx_host_lang *h)
+void sbx_backends_lang_release(struct sbx_backends_lang *h)
 {
 	free(h->program);
-	*h = (struct sbx_host_lang){0};
+	*h = (struct sbx_backends_lang){0};
 }

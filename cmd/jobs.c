@@ -1,0 +1,543 @@
+/*
+ * Theory of operation.  A line of the input becomes a request, the request a child (jobs-child.c) that writes its events to a pipe.
+ * At most -j children run; as many again have their sandbox ready and wait for their turn.  Events are passed on as whole lines,
+ * never interleaved, so nothing of them is kept here: when our reader is slow we stop reading the pipes, and each child slows
+ * its program down.  With --keep-order only the oldest job's pipe is read; the others wait in theirs.
+ *
+ *	free -> ahead (its sandbox is made) -> running -> exited (events are left in the pipe) -> free
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/jobs.h"
+#include "cmd/signals.h"
+#include "lib/base/clock.h"
+#include "lib/base/fd.h"
+#include "lib/base/limits.h"
+#include "lib/base/mem.h"
+#include "lib/base/rand.h"
+#include "lib/event/event.h"
+#include "lib/sandbox/backends.h"
+#include "lib/sandbox/job.h"
+
+enum {
+	ID_LENGTH = 20,
+	CHUNK = 64 << 10,
+	PIPE_SIZE = 1 << 20, /* what may wait of a job whose turn to be printed has not come */
+	STATUS_SOME_FAILED = 123,
+	STATUS_TIME = 124,
+	STATUS_OURS = 125,
+};
+
+struct slot {
+	pid_t pid;       /* 0: free */
+	uint64_t number; /* of the job, in the order of the input */
+	char *id;
+	int out_fd; /* its events; -1 after their end */
+	int go_fd;  /* closing it lets it run; -1: it may */
+	int pid_fd; /* -1: it has ended, and status is how */
+	int status;
+	uint64_t lines; /* passed on */
+	bool mid_line;
+};
+
+struct jobs {
+	struct sbx_app *app;
+	struct sbx_run_opts *opts;
+	struct sbx_render render;
+	struct sbx_signals signals;
+	struct sbx_lines lines;
+	struct sbx_seen seen;
+	struct slot *slots;
+	size_t n_slots, parallel;
+	uint64_t started, printed; /* jobs; printed counts only with --keep-order */
+	int cancelled_by;
+	bool ours, time, failed; /* what the jobs came to */
+	struct pollfd *fds;
+	size_t n_fds;
+};
+
+/* --- slots -------------------------------------------------------------------------------- */
+
+static size_t count_ahead(const struct jobs *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_slots; i++)
+		n += j->slots[i].pid != 0 && j->slots[i].go_fd >= 0;
+	return n;
+}
+
+static size_t count_running(const struct jobs *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_slots; i++)
+		n += j->slots[i].pid != 0 && j->slots[i].go_fd < 0 && j->slots[i].pid_fd >= 0;
+	return n;
+}
+
+static struct slot *free_slot(struct jobs *j)
+{
+	for (size_t i = 0; i < j->n_slots; i++) {
+		if (j->slots[i].pid == 0)
+			return &j->slots[i];
+	}
+	return NULL;
+}
+
+static bool any_alive(const struct jobs *j)
+{
+	for (size_t i = 0; i < j->n_slots; i++) {
+		if (j->slots[i].pid != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool may_start(struct jobs *j)
+{
+	return j->cancelled_by == 0 && count_ahead(j) < j->parallel && free_slot(j);
+}
+
+/* --- starting ----------------------------------------------------------------------------- */
+
+/* A pipe and its ends would otherwise live on in the other jobs: a job's death would not show. */
+static void close_inherited(struct jobs *j)
+{
+	for (size_t i = 0; i < j->n_slots; i++) {
+		if (j->slots[i].pid == 0)
+			continue;
+		sbx_closep(&j->slots[i].out_fd);
+		sbx_closep(&j->slots[i].go_fd);
+		sbx_closep(&j->slots[i].pid_fd);
+	}
+	if (j->lines.fd > STDERR_FILENO)
+		sbx_close(j->lines.fd);
+	sbx_render_release(&j->render);
+}
+
+static int fork_job(struct jobs *j, struct slot *s, struct sbx_job_child *child,
+		    struct sbx_err *err)
+{
+	int out[2], go[2];
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return sbx_fail_sys(err, errno, "cannot make a pipe for a job");
+	if (pipe2(go, O_CLOEXEC) < 0) {
+		sbx_fail_sys_(err, errno, "cannot make a pipe for a job");
+		sbx_close(out[0]);
+		sbx_close(out[1]);
+		return -1;
+	}
+	(void)fcntl(out[1], F_SETPIPE_SZ,
+		    PIPE_SIZE); /* more than a user may have: then it stays smaller */
+	s->pid = fork();
+	if (s->pid == 0) {
+		close_inherited(j);
+		sbx_close(out[0]);
+		sbx_close(go[1]);
+		child->out_fd = out[1];
+		child->go_fd = go[0];
+		sbx_job_child(child);
+	}
+	sbx_close(out[1]);
+	sbx_close(go[0]);
+	if (s->pid < 0) {
+		s->pid = 0;
+		sbx_fail_sys_(err, errno, "cannot start a process for a job");
+		sbx_close(out[0]);
+		sbx_close(go[1]);
+		return -1;
+	}
+	s->out_fd = out[0];
+	s->go_fd = go[1];
+	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	return s->pid_fd < 0 ? sbx_fail_sys(err, errno, "cannot watch a job") : 0;
+}
+
+/* The request of one line; what is wrong with it is in *wrong, and the job then fails under its id. */
+static int read_job(struct jobs *j, struct sbx_str line, bool too_long, struct sbx_request *req,
+		    struct sbx_err *wrong, struct sbx_err *err)
+{
+	char what[64], id[ID_LENGTH + 1];
+
+	if (sbx_request_copy(&j->opts->req, req, err) < 0)
+		return -1;
+	(void)snprintf(what, sizeof(what), "--jobs: line %llu",
+		       (unsigned long long)j->lines.number);
+	if (too_long)
+		sbx_fail_(wrong, SBX_E_LIMIT, "%s: longer than %d MiB", what,
+			  SBX_JOB_LINE_MAX >> 20);
+	else if (sbx_job_parse(line, what, req, wrong) == 0 && req->id &&
+		 !sbx_seen_add(&j->seen, req->id))
+		sbx_fail_(wrong, SBX_E_INVALID, "%s: the id '%s' was there before", what, req->id);
+	if (!req->id) {
+		sbx_random_id(id, ID_LENGTH);
+		req->id = sbx_xstrdup(id);
+	}
+	return 0;
+}
+
+static int start_job(struct jobs *j, struct sbx_str line, bool too_long, struct sbx_err *err)
+{
+	struct sbx_job_child child = {.opts = j->opts,
+				      .start_ns = j->app->start_ns,
+				      .queued_ns = sbx_now_ns(),
+				      .signal_fd = j->signals.fd};
+	struct slot *s = free_slot(j);
+	struct sbx_request req;
+	int r;
+
+	if (read_job(j, line, too_long, &req, &child.wrong, err) < 0)
+		return -1;
+	child.req = &req;
+	*s = (struct slot){.number = j->started++, .out_fd = -1, .go_fd = -1, .pid_fd = -1};
+	s->id = sbx_xstrdup(req.id);
+	r = fork_job(j, s, &child, err);
+	sbx_request_release(&req);
+	return r;
+}
+
+/* Starts what can be started, and lets the oldest that wait run. */
+static int start_jobs(struct jobs *j, struct sbx_err *err)
+{
+	struct sbx_str line;
+	bool too_long;
+
+	while (may_start(j) && sbx_lines_next(&j->lines, &line, &too_long)) {
+		if (start_job(j, line, too_long, err) < 0)
+			return -1;
+	}
+	for (size_t running = count_running(j); running < j->parallel; running++) {
+		struct slot *next = NULL;
+
+		for (size_t i = 0; i < j->n_slots; i++) {
+			struct slot *s = &j->slots[i];
+
+			if (s->pid != 0 && s->go_fd >= 0 && (!next || s->number < next->number))
+				next = s;
+		}
+		if (!next)
+			break;
+		sbx_closep(&next->go_fd);
+	}
+	return 0;
+}
+
+/* --- passing on --------------------------------------------------------------------------- */
+
+/* Whose lines are printed now; NULL: anybody's. */
+static const struct slot *owner(const struct jobs *j)
+{
+	for (size_t i = 0; i < j->n_slots; i++) {
+		const struct slot *s = &j->slots[i];
+
+		if (s->pid != 0 && (j->opts->keep_order ? s->number == j->printed : s->mid_line))
+			return s;
+	}
+	return NULL;
+}
+
+static bool outs_have_room(const struct jobs *j)
+{
+	for (size_t i = 0; i < j->render.n_outs; i++) {
+		if (sbx_out_pending(&j->render.out[i]) >= SBX_OUT_HIGH)
+			return false;
+	}
+	return true;
+}
+
+static int print(struct jobs *j, const char *p, size_t n, struct sbx_err *err)
+{
+	for (size_t i = 0; i < j->render.n_outs; i++) {
+		if (sbx_out_add(&j->render.out[i], p, n, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A job that broke off has no `end`: it gets one. */
+static int put_lost(struct jobs *j, const struct slot *s, struct sbx_err *err)
+{
+	struct sbx_emitter em = {
+		.sink = j->render.sink, .id = s->id, .start_ns = j->app->start_ns, .seq = s->lines};
+	struct sbx_event ev = {.type = SBX_EV_END, .end = {.outcome = SBX_OUT_LOST}};
+	struct sbx_err why = SBX_ERR_INIT;
+
+	sbx_fail_(&why, SBX_E_LOST, "the process of this job ended in the midst of it");
+	ev.end.error = &why;
+	return sbx_emit(&em, &ev, err);
+}
+
+/* The end of a job is the end of its process and of its events. */
+static int finish_job(struct jobs *j, struct slot *s, struct sbx_err *err)
+{
+	enum sbx_outcome outcome;
+	int code;
+
+	if (s->pid_fd >= 0 || s->out_fd >= 0)
+		return 0;
+	code = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : SBX_JOB_BROKEN;
+	outcome = (enum sbx_outcome)(code & SBX_JOB_OUTCOME);
+	j->ours |= code & SBX_JOB_BROKEN || outcome == SBX_OUT_FAILED || outcome == SBX_OUT_LOST ||
+		   outcome == SBX_OUT_INSTALL_FAILED;
+	j->time |= outcome == SBX_OUT_TIMEOUT || outcome == SBX_OUT_CPU_TIMEOUT;
+	j->failed |= (code & SBX_JOB_NOT_ZERO) != 0;
+	if (code & SBX_JOB_BROKEN && put_lost(j, s, err) < 0)
+		return -1;
+	j->printed++;
+	free(s->id);
+	*s = (struct slot){.pid = 0};
+	return 0;
+}
+
+static int pass_on(struct jobs *j, struct slot *s, struct sbx_err *err)
+{
+	char chunk[CHUNK];
+	ssize_t n = read(s->out_fd, chunk, sizeof(chunk));
+
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n <= 0) {
+		sbx_closep(&s->out_fd);
+		return s->mid_line ? print(j, "\n", 1, err) : 0;
+	}
+	for (ssize_t i = 0; i < n; i++)
+		s->lines += chunk[i] == '\n';
+	s->mid_line = chunk[n - 1] != '\n';
+	return print(j, chunk, (size_t)n, err);
+}
+
+/* --- the loop ----------------------------------------------------------------------------- */
+
+static void signal_jobs(const struct jobs *j, int sig)
+{
+	for (size_t i = 0; i < j->n_slots; i++) {
+		if (j->slots[i].pid != 0 && j->slots[i].pid_fd >= 0)
+			(void)kill(j->slots[i].pid, sig);
+	}
+}
+
+/* A terminal sends its signals to every process of the group; what others sent to us alone is passed on. */
+static void take_signals(struct jobs *j)
+{
+	struct signalfd_siginfo info;
+
+	while (read(j->signals.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		int sig = (int)info.ssi_signo;
+
+		if (sig == SIGWINCH || sig == SIGPIPE)
+			continue; /* a reader that went away shows as an error of the write */
+		j->cancelled_by = sig;
+		if (info.ssi_code != SI_KERNEL)
+			signal_jobs(j, sig);
+	}
+}
+
+static struct pollfd *want(struct jobs *j, int fd, short events)
+{
+	j->fds[j->n_fds] = (struct pollfd){.fd = fd, .events = events};
+	return &j->fds[j->n_fds++];
+}
+
+static bool wants_input(struct jobs *j)
+{
+	return !j->lines.eof && may_start(j);
+}
+
+static int wait_for_something(struct jobs *j, const struct pollfd **ret_input, struct sbx_err *err)
+{
+	const struct slot *only = owner(j);
+	bool room = outs_have_room(j);
+
+	j->n_fds = 0;
+	(void)want(j, j->signals.fd, POLLIN);
+	*ret_input = want(j, wants_input(j) ? j->lines.fd : -1, POLLIN);
+	for (size_t i = 0; i < j->render.n_outs; i++) {
+		const struct sbx_out *out = &j->render.out[i];
+
+		(void)want(j, out->fd, sbx_out_pending(out) > 0 ? POLLOUT : 0);
+	}
+	for (size_t i = 0; i < j->n_slots; i++) {
+		const struct slot *s = &j->slots[i];
+		bool reads = s->pid != 0 && room && (!only || only == s) &&
+			     (only || !j->opts->keep_order);
+
+		(void)want(j, reads ? s->out_fd : -1, POLLIN);
+		(void)want(j, s->pid != 0 ? s->pid_fd : -1, POLLIN);
+	}
+	if (poll(j->fds, j->n_fds, -1) < 0 && errno != EINTR)
+		return sbx_fail_sys(err, errno, "cannot wait for the jobs");
+	return 0;
+}
+
+static int flush_outs(struct jobs *j, struct sbx_err *err)
+{
+	for (size_t i = 0; i < j->render.n_outs; i++) {
+		struct sbx_out *out = &j->render.out[i];
+
+		if (sbx_out_flush(out, err) < 0)
+			return -1;
+		if (sbx_out_gone(out)) {
+			sbx_fail_sys_(err, EPIPE, "cannot write the output");
+			err->code = SBX_E_OUTPUT;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* fds: signals, input, outs, then two for each slot. */
+static int serve_slots(struct jobs *j, struct sbx_err *err)
+{
+	const struct pollfd *fd = j->fds + 2 + j->render.n_outs;
+
+	for (size_t i = 0; i < j->n_slots; i++, fd += 2) {
+		struct slot *s = &j->slots[i];
+
+		if (s->pid == 0)
+			continue;
+		if (fd[0].fd >= 0 && fd[0].revents && pass_on(j, s, err) < 0)
+			return -1;
+		if (fd[1].fd >= 0 && fd[1].revents && waitpid(s->pid, &s->status, 0) == s->pid)
+			sbx_closep(&s->pid_fd);
+		if (finish_job(j, s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int loop(struct jobs *j, struct sbx_err *err)
+{
+	const struct pollfd *input;
+
+	for (;;) {
+		if (start_jobs(j, err) < 0)
+			return -1;
+		if (!any_alive(j) && (j->lines.eof || j->cancelled_by != 0))
+			return 0;
+		if (wait_for_something(j, &input, err) < 0)
+			return -1;
+		if (j->fds[0].revents)
+			take_signals(j);
+		if (input->fd >= 0 && input->revents && sbx_lines_fill(&j->lines, err) < 0)
+			return -1;
+		if (flush_outs(j, err) < 0 || serve_slots(j, err) < 0)
+			return -1;
+	}
+}
+
+/* --- begin and end ------------------------------------------------------------------------ */
+
+/* Jobs that go on when the loop failed: they are told to end, and are waited for. */
+static void release(struct jobs *j)
+{
+	signal_jobs(j, SIGTERM);
+	for (size_t i = 0; i < j->n_slots; i++) {
+		struct slot *s = &j->slots[i];
+
+		if (s->pid == 0)
+			continue;
+		sbx_closep(&s->out_fd);
+		sbx_closep(&s->go_fd);
+		if (s->pid_fd >= 0)
+			(void)waitpid(s->pid, &s->status, 0);
+		sbx_closep(&s->pid_fd);
+		free(s->id);
+	}
+	free(j->slots);
+	free(j->fds);
+	sbx_seen_release(&j->seen);
+	sbx_lines_release(&j->lines);
+}
+
+static size_t processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+static int open_input(const char *path, int *ret, struct sbx_err *err)
+{
+	if (strcmp(path, "-") == 0) {
+		*ret = STDIN_FILENO;
+		return 0;
+	}
+	*ret = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (*ret < 0)
+		return sbx_fail(err, SBX_E_USAGE, "--jobs: cannot open '%s': %s", path,
+				sbx_strerror(errno));
+	return 0;
+}
+
+/* Events of many runs make sense only as events. */
+static int settle_format(struct sbx_run_opts *opts, struct sbx_err *err)
+{
+	struct sbx_render_opts *r = &opts->render;
+
+	if (r->format == SBX_FORMAT_AUTO)
+		r->format = SBX_FORMAT_JSONL;
+	if (r->format == SBX_FORMAT_RAW)
+		return sbx_fail(err, SBX_E_USAGE,
+				"--jobs prints events: --format is jsonl or json");
+	if (r->format == SBX_FORMAT_JSON && r->events_fd >= 0)
+		return sbx_fail(err, SBX_E_USAGE, "--jobs with --events-fd: --format is jsonl");
+	r->max_output = opts->req.max_output;
+	return 0;
+}
+
+static int status_of(const struct jobs *j)
+{
+	return j->ours ? STATUS_OURS : j->time ? STATUS_TIME : j->failed ? STATUS_SOME_FAILED : 0;
+}
+
+static int run_jobs(struct jobs *j, int input, struct sbx_err *err)
+{
+	struct sbx_result result = {.status = 0};
+	int ran;
+
+	j->parallel = j->opts->parallel > 0 ? (size_t)j->opts->parallel : processors();
+	j->n_slots = j->parallel * (j->opts->keep_order ? 4 : 2);
+	j->slots = sbx_xcalloc(j->n_slots, sizeof(*j->slots));
+	j->fds = sbx_xcalloc(2 + SBX_RENDER_OUTS + 2 * j->n_slots, sizeof(*j->fds));
+	sbx_lines_init(&j->lines, input);
+	ran = loop(j, err);
+	result.status = status_of(j);
+	result.cancelled_by = j->cancelled_by;
+	release(j);
+	return sbx_run_finish(&j->render, &j->signals, ran, &result, err);
+}
+
+int sbx_jobs(struct sbx_app *app, struct sbx_run_opts *opts, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_backends_closep) struct sbx_backend *be = NULL;
+	struct jobs j = {.app = app, .opts = opts, .signals = {.fd = -1}};
+	int input, r = -1;
+
+	/* A wrong backend is wrong usage, not a thousand failed jobs; each child opens its own. */
+	if (settle_format(opts, err) < 0 || sbx_backends_open(opts->req.backend, &be, err) < 0 ||
+	    open_input(opts->jobs_path, &input, err) < 0)
+		return -1;
+	sbx_backends_closep(&be);
+	if (sbx_render_open(&j.render, &opts->render, err) == 0 &&
+	    sbx_signals_open(&j.signals, err) == 0)
+		r = run_jobs(&j, input, err);
+	sbx_render_release(&j.render);
+	sbx_closep(&j.signals.fd);
+	if (input > STDERR_FILENO)
+		sbx_close(input);
+	return r;
+}
