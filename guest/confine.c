@@ -168,14 +168,22 @@ static uint64_t bounding_set(void)
 	return set;
 }
 
-/* Only where CAP_SETPCAP is left; no_new_privs makes the set meaningless anyway, and the facts tell what stayed. */
+/*
+ * Without CAP_SETPCAP the set stays as it is: whoever made the guest's had better empty it.  With no_new_privs it gives nobody
+ * anything, and the facts tell what stayed.
+ */
 static void drop_bounding_set(void)
 {
-	uint64_t set = bounding_set();
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {0};
+	uint64_t set;
 
+	if (syscall(SYS_capget, &header, has) < 0 || !(has[0].effective & 1U << CAP_SETPCAP))
+		return;
+	set = bounding_set();
 	for (unsigned long cap = 0; cap < CAPS; cap++) {
-		if (set >> cap & 1 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			break;
+		if (set >> cap & 1)
+			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	}
 }
 

@@ -40,5 +40,5 @@ struct confine_fail {
  */
 int confine_apply(const struct confine *c, struct confine_fail *fail);
 
-/* Reads the facts back from the kernel with plain calls (getresuid, capget, prctl, getrlimit, statvfs, SIOCGIFNAME); allowed under our own filter. */
+/* Reads the facts back from the kernel with plain calls (getresuid, capget, prctl, getrlimit, statvfs, RTM_GETLINK), all of which our own filter allows. */
 void confine_measure(const struct confine *c, struct sbx_facts *facts);

@@ -10,7 +10,7 @@ struct sbx_facts {
 	uint32_t no_new_privs, seccomp_mode;
 	uint32_t landlock_abi; /* 0: not restricted by Landlock */
 	uint32_t umask;
-	uint32_t interfaces; /* network interfaces that are not loopback */
+	uint32_t interfaces; /* that are up and not loopback; UINT32_MAX: it cannot be told */
 	uint32_t root_readonly;
 	uint64_t nproc, nofile, data, core, msgqueue; /* soft limits; UINT64_MAX: none */
 };
