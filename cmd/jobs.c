@@ -180,7 +180,7 @@ static int read_job(struct jobs *j, struct sbx_str line, bool too_long, struct s
 	if (too_long)
 		sbx_fail_(wrong, SBX_E_LIMIT, "%s: longer than %d MiB", what,
 			  SBX_JOB_LINE_MAX >> 20);
-	else if (sbx_job_parse(line, what, req, wrong) == 0 && req->id &&
+	else if (sbx_job_read(line, what, req, wrong) == 0 && req->id &&
 		 !sbx_seen_add(&j->seen, req->id))
 		sbx_fail_(wrong, SBX_E_INVALID, "%s: the id '%s' was there before", what, req->id);
 	if (!req->id) {

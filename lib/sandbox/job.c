@@ -10,7 +10,7 @@
 #include "lib/json/bind.h"
 #include "lib/json/doc.h"
 
-enum { ID_MAX = 256, FILES_MAX = 10000, NAME_MAX_ = 64 };
+enum { ID_MAX = 256 };
 
 /* ---- values */
 
@@ -159,7 +159,6 @@ static int read_file(struct sbx_json v, const char *where, struct sbx_file_in *f
 		return -1;
 	if (!row.data.doc == !row.base64.doc)
 		return sbx_fail(err, SBX_E_USAGE, "%s: files: give either data or base64", where);
-	file->data.max = SBX_JOB_LINE_MAX;
 	if (text_of(row.path, where, "files: path", &text, err) != 0 ||
 	    sbx_path_relative(sbx_str_of(text), "files: path", &file->dest, err) != 0 ||
 	    bytes_of(row.data.doc ? row.data : row.base64, !row.data.doc, where, "files",
@@ -178,9 +177,9 @@ static int key_files(struct sbx_request *req, struct sbx_json v, const char *whe
 		return -1;
 	it = sbx_json_iter(v);
 	while (sbx_json_next(&it, &key, &item)) {
-		if (sbx_array_grow(&req->files, &req->cap_files, req->n_files + 1, FILES_MAX,
-				   sizeof *req->files, err) != 0 ||
-		    read_file(item, where, &req->files[req->n_files++], err) != 0)
+		struct sbx_file_in *file = sbx_request_new_file(req, err);
+
+		if (!file || read_file(item, where, file, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -228,7 +227,7 @@ static int set_key(struct sbx_request *req, struct sbx_json key, struct sbx_json
 	};
 	SBX_CLEANUP(sbx_freep) char *name = NULL;
 	struct sbx_json_iter it;
-	struct sbx_json key, item;
+	struct sbx_json index, item;
 
 	if (text_of(key, where, "a key", &name, err) != 0)
 		return -1;
@@ -242,7 +241,7 @@ static int set_key(struct sbx_request *req, struct sbx_json key, struct sbx_json
 	if (sbx_json_type(v) != SBX_JSON_ARRAY)
 		return set_option(req, name, v, where, err);
 	it = sbx_json_iter(v);
-	while (sbx_json_next(&it, &key, &item))
+	while (sbx_json_next(&it, &index, &item))
 		if (set_option(req, name, item, where, err) != 0)
 			return -1;
 	return 0;
