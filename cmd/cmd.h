@@ -36,6 +36,8 @@ struct sbx_cmd {
 	int (*run)(struct sbx_app *app, const struct sbx_args *args, struct sbx_err *err);
 };
 
+extern const struct sbx_cmd sbx_cmd_run, sbx_cmd_check, sbx_cmd_lang, sbx_cmd_doctor, sbx_cmd_gc,
+	sbx_cmd_help, sbx_cmd_version;
 /* Every command, in the order of the help; ends with NULL.  table.c. */
 extern const struct sbx_cmd *const sbx_cmds[];
 

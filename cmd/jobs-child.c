@@ -13,8 +13,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/event/sinks.h"
-#include "lib/sandbox/box.h"
 #include "lib/sandbox/backends.h"
+#include "lib/sandbox/box.h"
 
 /* A run takes nothing more from its program above SBX_OUT_HIGH; only the json sink queues more, which --max-output bounds. */
 #define QUEUE_MAX ((size_t)1 << 40)

@@ -3,9 +3,6 @@
 #include "cmd/cmd.h"
 #include "lib/base/err.h"
 
-extern const struct sbx_cmd sbx_cmd_run, sbx_cmd_check, sbx_cmd_lang, sbx_cmd_doctor, sbx_cmd_gc,
-	sbx_cmd_help, sbx_cmd_version;
-
 const struct sbx_cmd *const sbx_cmds[] = {
 	&sbx_cmd_run, &sbx_cmd_check, &sbx_cmd_lang,    &sbx_cmd_doctor,
 	&sbx_cmd_gc,  &sbx_cmd_help,  &sbx_cmd_version, NULL,
