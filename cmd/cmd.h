@@ -38,6 +38,7 @@ struct sbx_cmd {
 
 extern const struct sbx_cmd sbx_cmd_run, sbx_cmd_check, sbx_cmd_lang, sbx_cmd_doctor, sbx_cmd_gc,
 	sbx_cmd_help, sbx_cmd_version;
+
 /* Every command, in the order of the help; ends with NULL.  table.c. */
 extern const struct sbx_cmd *const sbx_cmds[];
 

@@ -188,7 +188,7 @@ static int wait_ms(const struct guest *g)
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-static void loop(struct guest *g)
+static void __attribute__((noreturn)) loop(struct guest *g)
 {
 	struct pollfd fds[POLL_MAX];
 	struct chan *ch = &g->chan;
