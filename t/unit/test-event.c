@@ -290,6 +290,7 @@ TEST(status_of_the_program)
 	ok_int(status(SBX_OUT_CANCELLED, -1, 0, SBX_E_CANCELLED), 125);
 	ok_int(status(SBX_OUT_COMPILE_FAILED, 1, 0, SBX_E_OK), 1);
 	ok_int(status(SBX_OUT_COMPILE_FAILED, 0, 0, SBX_E_OK), 125);
+	ok_int(status(SBX_OUT_COMPILE_FAILED, 256, 0, SBX_E_OK), 125);
 	ok_int(status(SBX_OUT_COMPILE_FAILED, -1, SIGKILL, SBX_E_OK), 137);
 	ok_int(status(SBX_OUT_INSTALL_FAILED, 1, 0, SBX_E_NOT_FOUND), 125);
 	ok_int(status(SBX_OUT_LOST, -1, 0, SBX_E_LOST), 125);

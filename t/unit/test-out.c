@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -231,21 +232,30 @@ TEST(reader_leaves_a_socket)
 	reader_leaves(fds[1], fds[0], err);
 }
 
-/* A socket whose reader left bytes of ours unread is reset, which is no other fault. */
-TEST(reset_socket)
+/* A connection whose reader left bytes of ours unread is reset, which is no other fault. */
+TEST(reset_connection)
 {
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr *name = (struct sockaddr *)&at;
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int writer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), reader;
 	struct sbx_out out;
-	int fds[2];
 
-	ok(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
-	ok_call(sbx_out_open(&out, fds[1], 100, err));
+	ok(bind(listener, name, len) == 0 && listen(listener, 1) == 0);
+	ok(getsockname(listener, name, &len) == 0 && connect(writer, name, len) == 0);
+	reader = accept(listener, NULL, NULL);
+	ok_call(sbx_out_open(&out, writer, 100, err));
 	ok_call(sbx_out_add(&out, "unread", 6, err));
-	close(fds[0]);
+	ok(recv(reader, &(char){0}, 1, MSG_PEEK) == 1);
+	close(reader);
+	ok(sbx_out_gone(&out));
 	ok_int(sbx_out_add(&out, "x", 1, err), -1);
 	ok_int(err->sys, EPIPE);
 	sbx_err_clear(err);
 	sbx_out_release(&out);
-	close(fds[1]);
+	close(writer);
+	close(listener);
 }
 
 TEST(pipe_without_a_reader)
@@ -341,5 +351,5 @@ TEST(drain)
 
 TAP_MAIN(RUN(pipe_is_reopened), RUN(socket), RUN(pipe_that_cannot_be_reopened), RUN(terminal),
 	 RUN(stopped_terminal), RUN(file), RUN(full_device), RUN(null_device),
-	 RUN(reader_leaves_a_pipe), RUN(reader_leaves_a_socket), RUN(reset_socket),
+	 RUN(reader_leaves_a_pipe), RUN(reader_leaves_a_socket), RUN(reset_connection),
 	 RUN(pipe_without_a_reader), RUN(full_queue), RUN(not_writable), RUN(drain))
