@@ -224,13 +224,15 @@ static int set_ids(const struct confine *c, struct confine_fail *fail)
  */
 static int install_filter(bool one_id)
 {
-	struct sock_fprog prog = {.len = SBX_ARRAY_SIZE(seccomp_filter)};
+	struct { /* struct sock_fprog, which does not say that the kernel only reads */
+		unsigned short len;
+		const struct sock_filter *filter;
+	} prog = {SBX_ARRAY_SIZE(seccomp_filter), seccomp_filter};
 	long rc;
 
-	prog.filter = (struct sock_filter *)(uintptr_t)seccomp_filter;
 	if (one_id) {
 		prog.len = SBX_ARRAY_SIZE(seccomp_filter_one_id);
-		prog.filter = (struct sock_filter *)(uintptr_t)seccomp_filter_one_id;
+		prog.filter = seccomp_filter_one_id;
 	}
 	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog);
 	if (rc < 0 && errno == EINVAL)

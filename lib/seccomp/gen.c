@@ -44,7 +44,7 @@
 
 enum {
 	ARGS = 6, /* of a system call */
-	RULES_MAX = 2048,
+	RULES_MAX = 1000,
 	NR_X32 = 0x40000000, /* x86_64: the bit that says x32 */
 	NEAR = 200, /* a conditional jump reaches 255; this leaves room for two stepping stones */
 	ERRNO_MAX = 4095,
@@ -430,8 +430,8 @@ static size_t emit_test(struct prog *prog, const struct test *t, bool load, size
 	if (load && t->and != FULL)
 		at = emit(prog, BPF_ALU | BPF_AND | BPF_K, t->and, 0, 0);
 	if (load)
-		at = emit(prog, LD_ABS,
-			  (uint32_t)(offsetof(struct seccomp_data, args) + 8 * t->arg), 0, 0);
+		at = emit(prog, LD_ABS, (uint32_t)offsetof(struct seccomp_data, args[t->arg]), 0,
+			  0);
 	return at;
 }
 
@@ -497,21 +497,30 @@ static size_t search(struct prog *prog, const struct range *r, size_t n)
 	return jump(prog, BPF_JGE, r[n / 2].start, yes, no);
 }
 
-static void add_range(struct range *r, size_t *n, struct range next)
+struct ranges {
+	size_t n;
+	struct range v[2 * RULES_MAX + 2]; /* a rule begins and ends one, at most */
+};
+
+/* Ends the last one at next, replacing it if nothing is left of it; neighbours with one answer are one. */
+static void add_range(struct ranges *r, struct range next)
 {
-	if (*n > 0 && r[*n - 1].start == next.start)
-		--*n;
-	if (*n == 0 || r[*n - 1].chain != NO_CHAIN || next.chain != NO_CHAIN ||
-	    r[*n - 1].action != next.action)
-		r[(*n)++] = next;
+	const struct range *last;
+
+	if (r->n > 0 && r->v[r->n - 1].start == next.start)
+		r->n--;
+	last = r->n > 0 ? &r->v[r->n - 1] : NULL;
+	if (!last || last->chain != NO_CHAIN || next.chain != NO_CHAIN ||
+	    last->action != next.action)
+		r->v[r->n++] = next;
 }
 
 static void compile(const struct rules *rules, const struct arch *arch, struct prog *prog)
 {
-	struct range r[2 * RULES_MAX + 2];
-	size_t n = 0, kill, number;
+	struct ranges r = {0};
+	size_t kill, number;
 
-	add_range(r, &n, (struct range){0, rules->otherwise, NO_CHAIN});
+	add_range(&r, (struct range){0, rules->otherwise, NO_CHAIN});
 	for (size_t i = 0, end; i < rules->n; i = end) {
 		const struct rule *rule = &rules->v[i];
 		struct range call = {rule->nr, rule->action, NO_CHAIN};
@@ -520,12 +529,12 @@ static void compile(const struct rules *rules, const struct arch *arch, struct p
 			end++;
 		if (rule->n > 0)
 			call.chain = chain(prog, rule, end - i, rules->otherwise);
-		add_range(r, &n, call);
-		add_range(r, &n, (struct range){rule->nr + 1, rules->otherwise, NO_CHAIN});
+		add_range(&r, call);
+		add_range(&r, (struct range){rule->nr + 1, rules->otherwise, NO_CHAIN});
 	}
 	if (arch->foreign)
-		add_range(r, &n, (struct range){arch->foreign, SECCOMP_RET_KILL_PROCESS, NO_CHAIN});
-	search(prog, r, n);
+		add_range(&r, (struct range){arch->foreign, SECCOMP_RET_KILL_PROCESS, NO_CHAIN});
+	search(prog, r.v, r.n);
 	number = emit(prog, LD_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	kill = answer(prog, SECCOMP_RET_KILL_PROCESS);
 	jump(prog, BPF_JEQ, arch->audit, number, kill);

@@ -504,7 +504,7 @@ static void probe_landlock(bool two)
 }
 
 /* Everything stays over exec, also for id 0, to which the kernel gives capabilities there. */
-static void probe_exec(bool two)
+static SBX_NORETURN void probe_exec(bool two)
 {
 	static const char check[] =
 		"test \"$(grep -cE '^(Cap[A-Za-z]*:.0000000000000000|NoNewPrivs:.1|"

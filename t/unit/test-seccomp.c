@@ -64,11 +64,18 @@ static uint32_t run(const struct sock_filter *f, size_t n, const struct seccomp_
 	return BAD_PROGRAM;
 }
 
+static const struct arch *native(void)
+{
+	const struct arch *arch = find_arch(NULL);
+
+	return arch ? arch : &archs[0];
+}
+
 static uint32_t ask(const struct sock_filter *f, size_t n, uint32_t nr, uint64_t a0, uint64_t a1,
 		    uint64_t a2)
 {
 	struct seccomp_data data = {
-		.nr = (int)nr, .arch = find_arch(NULL)->audit, .args = {a0, a1, a2, 0, 0, 0}};
+		.nr = (int)nr, .arch = native()->audit, .args = {a0, a1, a2, 0, 0, 0}};
 
 	return run(f, n, &data);
 }
@@ -92,98 +99,97 @@ static uint32_t one_id(uint32_t nr, uint64_t a0, uint64_t a1, uint64_t a2)
 
 #define HIGH (1ULL << 32) /* the kernel does not see it in an int */
 
+static const uint32_t allowed[] = {SYS_read,
+				   SYS_write,
+				   SYS_openat,
+				   SYS_openat2,
+				   SYS_close_range,
+				   SYS_faccessat2,
+				   SYS_statx,
+				   SYS_futex,
+				   SYS_rseq,
+				   SYS_membarrier,
+				   SYS_memfd_create,
+				   SYS_epoll_create1,
+				   SYS_eventfd2,
+				   SYS_timerfd_create,
+				   SYS_inotify_init1,
+				   SYS_copy_file_range,
+				   SYS_splice,
+				   SYS_tee,
+				   SYS_waitid,
+				   SYS_flock,
+				   SYS_mlock,
+				   SYS_mlock2,
+				   SYS_getrandom,
+				   SYS_prctl,
+				   SYS_seccomp,
+				   SYS_execve,
+				   SYS_landlock_create_ruleset,
+				   SYS_sched_getaffinity,
+				   SYS_sched_yield,
+				   SYS_shmget,
+				   SYS_pidfd_send_signal,
+				   SYS_exit_group,
+				   SYS_setresuid,
+				   SYS_capset};
+static const uint32_t denied[] = {SYS_bpf,
+				  SYS_perf_event_open,
+				  SYS_userfaultfd,
+				  SYS_io_uring_setup,
+				  SYS_io_uring_enter,
+				  SYS_keyctl,
+				  SYS_add_key,
+				  SYS_request_key,
+				  SYS_ptrace,
+				  SYS_process_vm_readv,
+				  SYS_process_vm_writev,
+				  SYS_pidfd_getfd,
+				  SYS_kcmp,
+				  SYS_process_madvise,
+				  SYS_init_module,
+				  SYS_finit_module,
+				  SYS_delete_module,
+				  SYS_kexec_load,
+				  SYS_clock_settime,
+				  SYS_settimeofday,
+				  SYS_adjtimex,
+				  SYS_reboot,
+				  SYS_swapon,
+				  SYS_acct,
+				  SYS_quotactl,
+				  SYS_syslog,
+				  SYS_vhangup,
+				  SYS_lookup_dcookie,
+				  SYS_mbind,
+				  SYS_set_mempolicy,
+				  SYS_move_pages,
+				  SYS_migrate_pages,
+				  SYS_vmsplice,
+				  SYS_fanotify_init,
+				  SYS_mlockall,
+				  SYS_mount,
+				  SYS_umount2,
+				  SYS_fsopen,
+				  SYS_open_tree,
+				  SYS_move_mount,
+				  SYS_mount_setattr,
+				  SYS_fsmount,
+				  SYS_pivot_root,
+				  SYS_chroot,
+				  SYS_name_to_handle_at,
+				  SYS_open_by_handle_at,
+				  SYS_unshare,
+				  SYS_setns,
+				  SYS_sethostname,
+				  SYS_setdomainname,
+				  SYS_mq_open,
+				  SYS_ioprio_set,
+				  SYS_sched_setattr};
+static const uint32_t absent[] = {SYS_clone3, SYS_sync, SYS_io_setup, 457 /* statmount */, 1000};
+
 TEST(calls)
 {
-	static const uint32_t allowed[] = {SYS_read,
-					   SYS_write,
-					   SYS_openat,
-					   SYS_openat2,
-					   SYS_close_range,
-					   SYS_faccessat2,
-					   SYS_statx,
-					   SYS_futex,
-					   SYS_rseq,
-					   SYS_membarrier,
-					   SYS_memfd_create,
-					   SYS_epoll_create1,
-					   SYS_eventfd2,
-					   SYS_timerfd_create,
-					   SYS_inotify_init1,
-					   SYS_copy_file_range,
-					   SYS_splice,
-					   SYS_tee,
-					   SYS_waitid,
-					   SYS_flock,
-					   SYS_mlock,
-					   SYS_mlock2,
-					   SYS_getrandom,
-					   SYS_prctl,
-					   SYS_seccomp,
-					   SYS_execve,
-					   SYS_landlock_create_ruleset,
-					   SYS_sched_getaffinity,
-					   SYS_sched_yield,
-					   SYS_shmget,
-					   SYS_pidfd_send_signal,
-					   SYS_exit_group,
-					   SYS_setresuid,
-					   SYS_capset};
-	static const uint32_t denied[] = {SYS_bpf,
-					  SYS_perf_event_open,
-					  SYS_userfaultfd,
-					  SYS_io_uring_setup,
-					  SYS_io_uring_enter,
-					  SYS_keyctl,
-					  SYS_add_key,
-					  SYS_request_key,
-					  SYS_ptrace,
-					  SYS_process_vm_readv,
-					  SYS_process_vm_writev,
-					  SYS_pidfd_getfd,
-					  SYS_kcmp,
-					  SYS_process_madvise,
-					  SYS_init_module,
-					  SYS_finit_module,
-					  SYS_delete_module,
-					  SYS_kexec_load,
-					  SYS_clock_settime,
-					  SYS_settimeofday,
-					  SYS_adjtimex,
-					  SYS_reboot,
-					  SYS_swapon,
-					  SYS_acct,
-					  SYS_quotactl,
-					  SYS_syslog,
-					  SYS_vhangup,
-					  SYS_lookup_dcookie,
-					  SYS_mbind,
-					  SYS_set_mempolicy,
-					  SYS_move_pages,
-					  SYS_migrate_pages,
-					  SYS_vmsplice,
-					  SYS_fanotify_init,
-					  SYS_mlockall,
-					  SYS_mount,
-					  SYS_umount2,
-					  SYS_fsopen,
-					  SYS_open_tree,
-					  SYS_move_mount,
-					  SYS_mount_setattr,
-					  SYS_fsmount,
-					  SYS_pivot_root,
-					  SYS_chroot,
-					  SYS_name_to_handle_at,
-					  SYS_open_by_handle_at,
-					  SYS_unshare,
-					  SYS_setns,
-					  SYS_sethostname,
-					  SYS_setdomainname,
-					  SYS_mq_open,
-					  SYS_ioprio_set,
-					  SYS_sched_setattr};
-	static const uint32_t absent[] = {SYS_clone3, SYS_sync, SYS_io_setup, 457 /* statmount */,
-					  1000};
-
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(allowed); i++)
 		ok_both(ALLOW, allowed[i], 7, 7, 7);
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(denied); i++)
@@ -304,7 +310,7 @@ TEST(foreign_abi)
 	ok_int(run(seccomp_filter_one_id, SBX_ARRAY_SIZE(seccomp_filter_one_id), &data), KILL);
 	data.arch = 0;
 	ok_int(run(seccomp_filter, SBX_ARRAY_SIZE(seccomp_filter), &data), KILL);
-	if (find_arch(NULL)->foreign) {
+	if (native()->foreign) {
 		ok_both(KILL, NR_X32, 0, 0, 0);
 		ok_both(KILL, NR_X32 | SYS_getpid, 0, 0, 0);
 		ok_both(KILL, UINT32_MAX, 0, 0, 0);
@@ -423,9 +429,9 @@ TEST(header)
 	SBX_CLEANUP(rules_release) struct rules rules = {0};
 	struct prog prog = {.n = 0};
 
-	if (!ok_call(load_shipped(find_arch(NULL), &rules, err)))
+	if (!ok_call(load_shipped(native(), &rules, err)))
 		return;
-	compile(&rules, find_arch(NULL), &prog);
+	compile(&rules, native(), &prog);
 	ok_int(prog.n, SBX_ARRAY_SIZE(seccomp_filter));
 	for (size_t i = 0; i < prog.n && prog.n == SBX_ARRAY_SIZE(seccomp_filter); i++)
 		ok_mem(&prog.insn[prog.n - 1 - i], sizeof(prog.insn[0]), &seccomp_filter[i],
@@ -447,39 +453,36 @@ static int try(const char *text, const struct arch *arch, struct sbx_err *err)
 	return load(sbx_str_of(text), "p.json", arch, &rules, err);
 }
 
+static const struct {
+	const char *text, *words;
+} bad[] = {
+	{PROFILE(RULE("ioctl", "") "," RULE("ioctl", ARG(255, 3))), "p.json: syscalls[1]: 'ioctl'"},
+	{PROFILE(RULE("ioctl", ARG(255, 3)) "," RULE("ioctl", "")), "swallows"},
+	{PROFILE(RULE("read", "") "," RULE("read", "")), "syscalls[1]: 'read'"},
+	{PROFILE(RULE("reed", "")), "p.json: syscalls[0]: there is no system call 'reed'"},
+	{PROFILE(RULE("read", ",\"excludes\":{}")), "excludes"},
+	{PROFILE(RULE("read", ",\"args\":[]")), "1 to 6 conditions"},
+	{PROFILE(RULE("read", ",\"args\":{}")), "1 to 6 conditions"},
+	{PROFILE(RULE("read", ",\"args\":[" COND(0, 1, 1, "SCMP_CMP_EQ") "]")), "MASKED_EQ"},
+	{PROFILE(RULE("read", ",\"args\":[" COND(6, 1, 1, "SCMP_CMP_MASKED_EQ") "]")),
+	 "never hold"},
+	{PROFILE(RULE("read", ARG(1, 2))), "never hold"},
+	{PROFILE(RULE("read", ARG(4294967296, 0))), "32 bits"},
+	{PROFILE("{\"names\":[\"read\"],\"action\":\"SCMP_ACT_LOG\"}"), "SCMP_ACT_LOG"},
+	{PROFILE("{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":0}"),
+	 "error number"},
+	{PROFILE("{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":4096}"), "4096"},
+	{PROFILE("{\"action\":\"SCMP_ACT_ALLOW\"}"), "names"},
+	{"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":[],\"syscalls\":[]}",
+	 "ARCH_X86_64"},
+	{"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":[\"SCMP_ARCH_X86_64\"],"
+	 "\"syscalls\":{}}",
+	 "must be an array"},
+	{"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"archMap\":[]}", "archMap"},
+};
+
 TEST(lint)
 {
-	static const struct {
-		const char *text, *words;
-	} bad[] = {
-		{PROFILE(RULE("ioctl", "") "," RULE("ioctl", ARG(255, 3))),
-		 "p.json: syscalls[1]: 'ioctl'"},
-		{PROFILE(RULE("ioctl", ARG(255, 3)) "," RULE("ioctl", "")), "swallows"},
-		{PROFILE(RULE("read", "") "," RULE("read", "")), "syscalls[1]: 'read'"},
-		{PROFILE(RULE("reed", "")), "p.json: syscalls[0]: there is no system call 'reed'"},
-		{PROFILE(RULE("read", ",\"excludes\":{}")), "excludes"},
-		{PROFILE(RULE("read", ",\"args\":[]")), "1 to 6 conditions"},
-		{PROFILE(RULE("read", ",\"args\":{}")), "1 to 6 conditions"},
-		{PROFILE(RULE("read", ",\"args\":[" COND(0, 1, 1, "SCMP_CMP_EQ") "]")),
-		 "MASKED_EQ"},
-		{PROFILE(RULE("read", ",\"args\":[" COND(6, 1, 1, "SCMP_CMP_MASKED_EQ") "]")),
-		 "never hold"},
-		{PROFILE(RULE("read", ARG(1, 2))), "never hold"},
-		{PROFILE(RULE("read", ARG(4294967296, 0))), "32 bits"},
-		{PROFILE("{\"names\":[\"read\"],\"action\":\"SCMP_ACT_LOG\"}"), "SCMP_ACT_LOG"},
-		{PROFILE("{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":0}"),
-		 "error number"},
-		{PROFILE("{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":4096}"),
-		 "4096"},
-		{PROFILE("{\"action\":\"SCMP_ACT_ALLOW\"}"), "names"},
-		{"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":[],\"syscalls\":[]}",
-		 "ARCH_X86_64"},
-		{"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":[\"SCMP_ARCH_X86_64\"],"
-		 "\"syscalls\":{}}",
-		 "must be an array"},
-		{"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"archMap\":[]}", "archMap"},
-	};
-
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(bad); i++)
 		ok_fail(try(bad[i].text, &archs[0], err), SBX_E_INVALID, bad[i].words);
 	ok_fail(try(PROFILE(","), &archs[0], err), SBX_E_INVALID, "p.json");
