@@ -1,0 +1,535 @@
+/*
+ * The embedded backend: a sandbox of this machine's own kernel, without a daemon, an image or a temporary folder.
+ *
+ * Theory of operation
+ *
+ * There are two processes, the caller's (here "the parent") and the first one of the sandbox ("the child", lib/local/child.c), and
+ * three steps that they must take in turn:
+ *
+ *      parent                                      child, in new namespaces
+ *      ------                                      ------------------------
+ *      ids: a slot of two host ids  (ids.c)
+ *      cgroup: made, limits set     (cgroup.c)
+ *      roots' and mounts' plan      (root-plan.c)
+ *      clone3                       (ns.c)         dies with its parent; own session
+ *      writes the id maps           (idmap.c)      takes copies of the host's mounts, with the caller's rights
+ *          root: two writes; a user: newuidmap     loopback, hostname
+ *          and newgidmap side by side
+ *      'm' on the channel ------------------------> becomes 0 inside
+ *      v1: moves the child into its cgroups        builds the root, pivots      (root.c)
+ *      'g' on the channel ------------------------> cgroup namespace; descriptors; one id: renames it; capabilities
+ *      waits for the status pipe's end <----------- "ready" on the status pipe, then exec of the guest, which closes it
+ *
+ * The channel is a socket pair: what is not one of these two bytes on it is the guest's protocol.  If anything fails in the child it
+ * writes its struct sbx_err to the status pipe instead, and that is the error of create; a pipe that ends without a word is a child
+ * that was killed.
+ *
+ * What must not be reordered, and why:
+ *   - The cgroup before clone3 (v2 clones into it); the moves of v1 after it, and before the guest runs.  A move waits 10 to 16 ms for
+ *     the kernel (RCU); the child mounts meanwhile, so on v1 a start costs the longer of both, not their sum.
+ *   - Host mounts are opened before the ids change: a folder below a home of mode 0700 is the caller's to read, not the sandbox's.
+ *     Where the caller is root the parent opens them: in its own namespace a root without mapped ids reads no such home.
+ *   - No tmpfs before the maps: its files would have owners that the namespace does not know (EOVERFLOW).
+ *   - The cgroup namespace after the moves: it hides what is above the cgroup that the process is in when it is made.
+ *   - Everything that needs a capability before they are dropped, which is last.
+ *
+ * Who ends whom: SIGKILL to process 1 ends all in the pid namespace.  The child has PR_SET_PDEATHSIG until it is the guest and keeps
+ * it, and the guest ends at the end of its channel: a parent that is killed at any moment leaves nothing that runs.  What it may leave
+ * is empty cgroups, named after it; the next create, or sweep, removes them (sweep.c).
+ *
+ * Trust: nothing that the child says after exec is believed here; what it says before is our own code's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/backend/backend.h"
+#include "lib/backend/list.h"
+#include "lib/base/err.h"
+#include "lib/base/fd.h"
+#include "lib/base/mem.h"
+#include "lib/guest/image.h"
+#include "lib/json/write.h"
+#include "lib/local/cgroup.h"
+#include "lib/local/child.h"
+#include "lib/local/host.h"
+#include "lib/local/idmap.h"
+#include "lib/local/ids.h"
+#include "lib/local/ns.h"
+#include "lib/local/which.h"
+
+/* Of a step that takes some milliseconds: only a file system that does not answer takes so long. */
+#define START_NS (UINT64_C(30) * 1000000000)
+/* Until process 1 is gone after SIGKILL. */
+#define END_NS (UINT64_C(10) * 1000000000)
+
+struct local {
+	struct sbx_backend be;
+	struct sbx_host host;
+	bool looked;   /* host is filled */
+	bool prepared; /* pool and cgroups are */
+	struct sbx_id_pool pool;
+	struct sbx_cgroups *cgroups;
+};
+
+struct local_box {
+	struct sbx_box box;
+	pid_t pid;
+	int pidfd; /* box.lost_fd is the same one */
+	struct sbx_ids ids;
+	struct sbx_cgroup *cgroup;
+};
+
+static struct local *local_of(struct sbx_backend *be)
+{
+	return (struct local *)(void *)be;
+}
+
+static struct local_box *box_of(struct sbx_box *box)
+{
+	return (struct local_box *)(void *)box;
+}
+
+static int local_open(const char *endpoint, struct sbx_backend **ret, struct sbx_err *err)
+{
+	struct local *local;
+
+	if (endpoint)
+		return sbx_fail(err, SBX_E_USAGE, "the backend 'local' has no endpoint: '%s'",
+				endpoint);
+	if (sbx_ns_check_kernel(err) < 0)
+		return -1;
+	local = sbx_new(struct local);
+	local->be.ops = &sbx_backend_local;
+	*ret = &local->be;
+	return 0;
+}
+
+static void local_close(struct sbx_backend *be)
+{
+	struct local *local = local_of(be);
+
+	sbx_id_pool_release(&local->pool);
+	sbx_cgroups_close(local->cgroups);
+	free(local);
+}
+
+/* What is the same for all sandboxes of a process, looked up when the first one needs it. */
+static int look(struct local *local, struct sbx_err *err)
+{
+	if (!local->looked && sbx_host_look(&local->host, err) < 0)
+		return -1;
+	local->looked = true;
+	return 0;
+}
+
+static int prepare(struct local *local, struct sbx_err *err)
+{
+	if (local->prepared)
+		return 0;
+	if (look(local, err) < 0 || sbx_id_pool_init(&local->pool, err) < 0)
+		return -1;
+	if (sbx_cgroups_open(&local->cgroups, err) < 0) {
+		sbx_id_pool_release(&local->pool);
+		return -1;
+	}
+	local->prepared = true;
+	return 0;
+}
+
+/* Binds the child to n of the processors that we may use, other ones for each slot of ids. */
+static void pin(struct sbx_child *child, unsigned int n)
+{
+	unsigned int have, skip;
+	cpu_set_t ours;
+
+	if (n == 0 || sched_getaffinity(0, sizeof(ours), &ours) < 0)
+		return;
+	have = (unsigned int)CPU_COUNT(&ours);
+	if (n >= have)
+		return;
+	skip = (child->ids.guest_uid / 2 + (unsigned int)getpid()) % have;
+	CPU_ZERO(&child->cpus);
+	/* Round the set once and a bit more, from the skip-th on. */
+	for (unsigned int cpu = 0, seen = 0; seen < skip + n; cpu = (cpu + 1) % CPU_SETSIZE) {
+		if (CPU_ISSET(cpu, &ours) && seen++ >= skip)
+			CPU_SET(cpu, &child->cpus);
+	}
+	child->pinned = true;
+}
+
+static void user_receipt(const struct local *local, const struct sbx_ids *ids,
+			 struct sbx_receipt *receipt)
+{
+	if (ids->kind == SBX_IDS_SINGLE) {
+		int groups = getgroups(0, NULL);
+
+		sbx_receipt_set(receipt, SBX_CTL_USER, SBX_HELD_DEGRADED,
+				"the caller's own id (%u) and %d groups: %s", ids->uid,
+				groups > 0 ? groups : 0, local->pool.why);
+	} else if (ids->callers) {
+		sbx_receipt_set(receipt, SBX_CTL_USER, SBX_HELD_DEGRADED,
+				"the caller's own id (%u), for --mount", ids->uid);
+	} else {
+		sbx_receipt_set(receipt, SBX_CTL_USER, SBX_HELD_ENFORCED, "host id %u", ids->uid);
+	}
+}
+
+static void disk_receipt(const struct sbx_limits *limits, struct sbx_receipt *receipt)
+{
+	if (limits->disk_bytes == SBX_UNLIMITED)
+		return;
+	if (limits->disk_explicit && limits->memory_bytes != SBX_UNLIMITED &&
+	    limits->disk_bytes > limits->memory_bytes / 2)
+		sbx_receipt_set(receipt, SBX_CTL_DISK, SBX_HELD_DEGRADED,
+				"tmpfs: it is memory, and its limit may be met first");
+	else
+		sbx_receipt_set(receipt, SBX_CTL_DISK, SBX_HELD_ENFORCED, "tmpfs");
+}
+
+static void mounts_receipt(const struct sbx_box_spec *spec, int proc_refused,
+			   struct sbx_receipt *receipt)
+{
+	if (proc_refused != 0)
+		sbx_receipt_set(receipt, SBX_CTL_MOUNTS, SBX_HELD_DEGRADED,
+				"the host's /proc is seen, since a new one is refused (%s)",
+				sbx_strerror(proc_refused));
+	else
+		sbx_receipt_set(receipt, SBX_CTL_MOUNTS, SBX_HELD_ENFORCED,
+				"pivot_root into an allow-list");
+	if (spec->read_only)
+		sbx_receipt_set(receipt, SBX_CTL_READONLY_ROOT, SBX_HELD_ENFORCED,
+				"read-only tmpfs");
+	sbx_receipt_set(receipt, SBX_CTL_DEVICES, SBX_HELD_ENFORCED, "a /dev of 12 nodes, nodev");
+}
+
+static void fill_receipt(const struct local *local, const struct sbx_box_spec *spec,
+			 struct local_box *box, int proc_refused)
+{
+	struct sbx_receipt *receipt = &box->box.receipt;
+
+	sbx_receipt_set(receipt, SBX_CTL_NAMESPACES, SBX_HELD_ENFORCED,
+			"user mount pid ipc uts net cgroup");
+	mounts_receipt(spec, proc_refused, receipt);
+	user_receipt(local, &box->ids, receipt);
+	disk_receipt(&spec->limits, receipt);
+	if (spec->network == SBX_NET_NONE)
+		sbx_receipt_set(receipt, SBX_CTL_NETWORK, SBX_HELD_ENFORCED,
+				"network namespace with loopback only");
+	else
+		sbx_receipt_set(receipt, SBX_CTL_NETWORK, SBX_HELD_UNSUPPORTED,
+				"pasta (package passt) is not used yet");
+	box->box.guest_limits_memory = receipt->control[SBX_CTL_MEMORY].held == SBX_HELD_DEGRADED;
+	box->box.guest_limits_pids = receipt->control[SBX_CTL_PIDS].held == SBX_HELD_DEGRADED;
+}
+
+/* Waits until fd is readable; -1 when it is not by then. */
+static int wait_readable(int fd, uint64_t span_ns)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint64_t deadline = sbx_deadline(span_ns);
+	int n;
+
+	do
+		n = poll(&p, 1, sbx_poll_ms(deadline));
+	while (n < 0 && errno == EINTR);
+	return n > 0 ? 0 : -1;
+}
+
+/* SIGKILL, and the end of process 1, which is the end of all in it. */
+static int end_process(struct local_box *box, struct sbx_err *err)
+{
+	siginfo_t info;
+
+	if (box->pid <= 0)
+		return 0;
+	(void)syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
+	if (wait_readable(box->pidfd, END_NS) < 0)
+		return sbx_fail(err, SBX_E_TIMEOUT,
+				"process %d of the sandbox did not end within 10 s of SIGKILL",
+				(int)box->pid);
+	while (waitid(P_PIDFD, (id_t)box->pidfd, &info, WEXITED) < 0 && errno == EINTR)
+		;
+	box->pid = 0;
+	return 0;
+}
+
+/* Frees box whatever of it there is; the first failure is told, the rest is done all the same. */
+static int end_box(struct local_box *box, struct sbx_err *err)
+{
+	struct sbx_err later = SBX_ERR_INIT;
+	int result = end_process(box, err);
+
+	sbx_stream_free(box->box.stream);
+	if (sbx_cgroup_remove(box->cgroup, result < 0 ? &later : err) < 0)
+		result = -1;
+	sbx_close(box->pidfd);
+	sbx_ids_release(&box->ids);
+	free(box);
+	return result;
+}
+
+/*
+ * What the child says until it is the guest.  The pipe's end after a "ready" is exec.
+ */
+static int hear_child(int status_fd, struct sbx_child_status *status, struct sbx_err *err)
+{
+	uint64_t deadline = sbx_deadline(START_NS);
+	struct sbx_child_status said;
+	bool heard = false;
+
+	for (;;) {
+		uint64_t now = sbx_now_ns();
+		ssize_t n;
+
+		if (wait_readable(status_fd, deadline > now ? deadline - now : 0) < 0)
+			return sbx_fail(err, SBX_E_TIMEOUT,
+					"the sandbox did not start within 30 s (does a file system "
+					"of this machine not answer?)");
+		n = read(status_fd, &said, sizeof(said));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != (ssize_t)sizeof(said))
+			break;
+		*status = said;
+		heard = true;
+	}
+	if (!heard)
+		return sbx_fail(err, SBX_E_SYSTEM,
+				"the sandbox's first process was killed before it was up (is its "
+				"memory limit very small?)");
+	if (status->ready)
+		return 0;
+	*err = status->err;
+	sbx_ns_explain(err);
+	return -1;
+}
+
+/* One of the two words before the guest's protocol. */
+static int say(struct local_box *box, enum sbx_child_word word)
+{
+	char c = (char)word;
+	struct sbx_err ignored = SBX_ERR_INIT;
+
+	/* A child that is gone has said why, or will be found dead. */
+	return box->box.stream->ops->write(box->box.stream, &c, 1, &ignored) == 1 ? 0 : -1;
+}
+
+/* Clones; where v2's cgroup is refused, without it. */
+static int clone_child(struct local_box *box, struct sbx_err *err)
+{
+	int cgroup = sbx_cgroup_clone_fd(box->cgroup);
+
+	box->pid = sbx_ns_clone(cgroup, &box->pidfd, err);
+	if (box->pid < 0 && cgroup >= 0) {
+		struct sbx_err first = *err;
+
+		sbx_err_clear(err);
+		box->pid = sbx_ns_clone(-1, &box->pidfd, err);
+		if (box->pid > 0)
+			sbx_cgroup_refused(box->cgroup, first.sys);
+	}
+	return box->pid < 0 ? -1 : (int)box->pid;
+}
+
+/* From clone to exec, seen from the parent. */
+static int start(struct local_box *box, struct sbx_child *child, struct sbx_child_status *status,
+		 struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_closep) int child_end = -1, status_write = -1, status_read = -1;
+	int sockets[2], status_pipe[2], pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+		return sbx_fail_sys(err, errno, "cannot make the sandbox's channel");
+	box->box.stream = sbx_stream_fd(sockets[0]);
+	child_end = child->channel_fd = sockets[1];
+	if (sbx_set_nonblock(sockets[0], true, err) < 0)
+		return -1;
+	if (pipe2(status_pipe, O_CLOEXEC) < 0)
+		return sbx_fail_sys(err, errno, "cannot make a pipe");
+	status_read = status_pipe[0];
+	status_write = child->status_fd = status_pipe[1];
+	pid = clone_child(box, err);
+	if (pid == 0)
+		sbx_child_run(child);
+	if (pid < 0)
+		return -1;
+	box->box.lost_fd = box->pidfd;
+	sbx_closep(&child_end);
+	sbx_closep(&status_write);
+	if (sbx_idmap_write(&box->ids, box->pid, err) < 0) {
+		/* A child that failed meanwhile is why, and knows better. */
+		if (wait_readable(status_read, 0) < 0)
+			return -1;
+		sbx_err_clear(err);
+		return hear_child(status_read, status, err);
+	}
+	if (say(box, SBX_CHILD_MAPPED) == 0) {
+		sbx_cgroup_enter(box->cgroup, box->pid);
+		(void)say(box, SBX_CHILD_GO);
+	}
+	return hear_child(status_read, status, err);
+}
+
+static int make(struct local *local, const struct sbx_box_spec *spec, struct local_box *box,
+		struct sbx_child *child, struct sbx_err *err)
+{
+	struct sbx_child_status status = {.ready = false};
+	unsigned int processors = 0;
+
+	if (sbx_ids_take(&local->pool, spec->uid, spec->gid, spec->n_mounts > 0, &box->ids, err) <
+		    0 ||
+	    sbx_cgroup_make(local->cgroups, spec, &box->cgroup, err) < 0)
+		return -1;
+	child->ids = box->ids;
+	child->root = (struct sbx_root){
+		.spec = spec,
+		.host = &local->host,
+		.ids = &child->ids,
+		.guest = sbx_guest_start,
+		.guest_size = sbx_guest_size(),
+	};
+	if (sbx_root_prepare(&child->root, err) < 0)
+		return -1;
+	sbx_cgroup_receipt(box->cgroup, spec, &box->box.receipt, &processors);
+	pin(child, processors);
+	if (start(box, child, &status, err) < 0)
+		return -1;
+	/* Once more: a cgroup can be refused on the way. */
+	sbx_cgroup_receipt(box->cgroup, spec, &box->box.receipt, &processors);
+	fill_receipt(local, spec, box, status.proc_refused);
+	return 0;
+}
+
+static int local_create(struct sbx_backend *be, const struct sbx_box_spec *spec,
+			struct sbx_box **ret, struct sbx_err *err)
+{
+	struct local *local = local_of(be);
+	struct sbx_err ignored = SBX_ERR_INIT;
+	struct sbx_child *child;
+	struct local_box *box;
+	int result;
+
+	if (prepare(local, err) < 0 || sbx_cgroups_sweep(local->cgroups, true, NULL, err) < 0)
+		return -1;
+	box = sbx_new(struct local_box);
+	box->box.be = be;
+	box->box.lost_fd = box->pidfd = box->ids.lock_fd = -1;
+	child = sbx_new(struct sbx_child);
+	result = make(local, spec, box, child, err);
+	sbx_root_release(&child->root);
+	free(child);
+	if (result < 0) {
+		(void)end_box(box, &ignored);
+		return -1;
+	}
+	box->box.one_id = box->ids.one_id;
+	box->box.guest_uid = box->ids.one_id ? box->ids.in_uid : 0;
+	*ret = &box->box;
+	return 0;
+}
+
+static int local_destroy(struct sbx_backend *be SBX_UNUSED, struct sbx_box *box,
+			 struct sbx_err *err)
+{
+	return end_box(box_of(box), err);
+}
+
+static int local_stats(struct sbx_backend *be SBX_UNUSED, struct sbx_box *box,
+		       struct sbx_box_stats *ret, struct sbx_err *err SBX_UNUSED)
+{
+	struct sbx_cgroup_stats stats;
+
+	sbx_cgroup_stats(box_of(box)->cgroup, &stats);
+	*ret = (struct sbx_box_stats){
+		.usage = stats.usage,
+		.oom_kills = stats.oom_kills,
+		.pids_refused = stats.pids_refused,
+		.cpu_throttled = stats.cpu_throttled,
+		.has_oom_kills = stats.has_oom_kills,
+		.has_pids_refused = stats.has_pids_refused,
+		.has_cpu_throttled = stats.has_cpu_throttled,
+		.has_cpu = stats.has_cpu,
+	};
+	return 0;
+}
+
+static int local_which(struct sbx_backend *be, const char *program, const struct sbx_strv *dirs,
+		       char **ret, struct sbx_err *err)
+{
+	struct local *local = local_of(be);
+
+	if (look(local, err) < 0)
+		return -1;
+	return sbx_which(&local->host, program, dirs, ret, err);
+}
+
+static int local_sweep(struct sbx_backend *be, struct sbx_strv *removed, struct sbx_err *err)
+{
+	struct local *local = local_of(be);
+
+	if (prepare(local, err) < 0)
+		return -1;
+	return sbx_cgroups_sweep(local->cgroups, false, removed, err);
+}
+
+static void plan_mounts(const struct local *local, const struct sbx_box_spec *spec,
+			struct sbx_jw *jw)
+{
+	sbx_jw_key(jw, "read_only");
+	sbx_jw_array(jw);
+	for (size_t i = 0; i < local->host.n_binds; i++)
+		sbx_jw_cstr(jw, local->host.binds[i].path);
+	sbx_jw_end(jw);
+	sbx_jw_key(jw, "mounts");
+	sbx_jw_array(jw);
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		sbx_jw_object(jw);
+		sbx_jw_kstr(jw, "host", spec->mounts[i].host);
+		sbx_jw_kstr(jw, "dest", spec->mounts[i].dest);
+		sbx_jw_kbool(jw, "writable", spec->mounts[i].writable);
+		sbx_jw_end(jw);
+	}
+	sbx_jw_end(jw);
+}
+
+static int local_plan(struct sbx_backend *be, const struct sbx_box_spec *spec, struct sbx_jw *jw,
+		      struct sbx_err *err)
+{
+	static const char *const kinds[] = {
+		[SBX_IDS_ROOT] = "two ids, mapped as root",
+		[SBX_IDS_HELPER] = "two ids, mapped by newuidmap and newgidmap",
+		[SBX_IDS_SINGLE] = "the caller's own id",
+	};
+	struct local *local = local_of(be);
+
+	if (prepare(local, err) < 0)
+		return -1;
+	sbx_jw_kstr(jw, "namespaces", "user mount pid ipc uts net cgroup");
+	sbx_jw_kstr(jw, "ids", kinds[local->pool.kind]);
+	sbx_jw_kstr(jw, "cgroups", sbx_cgroups_name(local->cgroups));
+	sbx_jw_kstr(jw, "hostname", spec->hostname);
+	sbx_jw_kstr(jw, "workdir", spec->workdir);
+	plan_mounts(local, spec, jw);
+	return 0;
+}
+
+const struct sbx_backend_ops sbx_backend_local = {
+	.name = "local",
+	.open = local_open,
+	.close = local_close,
+	.create = local_create,
+	.destroy = local_destroy,
+	.stats = local_stats,
+	.which = local_which,
+	.sweep = local_sweep,
+	.plan = local_plan,
+};
