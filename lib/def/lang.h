@@ -13,10 +13,10 @@
 
 struct sbx_err;
 
-/* A program that a variant needs, and what to install where it is missing ("python3"; by distribution where names differ). */
+/* A program that a variant needs, and the packages that bring it: both are set, to the program's name where the file has none. */
 struct sbx_lang_need {
 	char *program;
-	char *debian, *fedora; /* packages; fedora falls back to debian */
+	char *debian, *fedora;
 };
 
 /* One way to run the language; the first whose programs are all there is taken. */
@@ -35,7 +35,9 @@ struct sbx_lang {
 	char *title;		  /* "C++" */
 	char *image;		  /* default image of the engines */
 	char *file;		  /* what code from stdin or -c is called: main.py */
-	char *file_pattern;	  /* POSIX ERE whose first group names the file's stem (Java's public class), or NULL */
+	char *file_pattern;	  /* for source.h: finds the stem that the file must have, or NULL */
+	/* For source.h, NULL or set together: {main} is the package and the last type above the line of the entry. */
+	char *main_package, *main_type, *main_entry;
 	struct sbx_lang_variant *variants;
 	size_t n_variants;
 	struct sbx_strv env;	    /* NAME=value, may hold placeholders */
@@ -46,22 +48,34 @@ struct sbx_lang {
 	char *source; /* the path it was read from */
 };
 
+/* Those read so far; zeroed is empty. */
 struct sbx_langs {
 	struct sbx_lang **v;
 	size_t n, cap;
+	bool all;
 };
 
-/* Reads one definition; unknown keys, wrong types and impossible values are refused with file and place. */
+/*
+ * Reads one definition (llmsbx-language(5)); unknown keys, wrong types and impossible values are refused with file and place.
+ * parse takes the text of the file at path.
+ */
+int sbx_lang_parse(struct sbx_str text, const char *path, struct sbx_lang **ret,
+		   struct sbx_err *err) SBX_MUST_USE;
 int sbx_lang_load(const char *path, struct sbx_lang **ret, struct sbx_err *err) SBX_MUST_USE;
 void sbx_lang_free(struct sbx_lang *lang);
 
-/* Finds by name or alias, case ignored, reading no more files than needed: NAME.json first, then all for aliases. SBX_E_NOT_FOUND lists what there is. */
+/*
+ * Each finds a language, borrowed from langs, and reads no more files than it needs.
+ * By name or alias, case ignored; SBX_E_NOT_FOUND lists what there is.
+ */
 int sbx_langs_find(struct sbx_langs *langs, struct sbx_str name, const struct sbx_lang **ret,
 		   struct sbx_err *err) SBX_MUST_USE;
-int sbx_langs_find_suffix(struct sbx_langs *langs, const char *path, const struct sbx_lang **ret,
-			  struct sbx_err *err) SBX_MUST_USE; /* *ret NULL: no language has it */
 
-/* The language that a first line `#!...` names: `env -S X`, `python3.11` mean X, python; *ret NULL when there is none or it is unknown. */
+/* By the suffix of a path's last component as written, else in another case (MAIN.PY); *ret is NULL when no language has it. */
+int sbx_langs_find_suffix(struct sbx_langs *langs, const char *path, const struct sbx_lang **ret,
+			  struct sbx_err *err) SBX_MUST_USE;
+
+/* By a first line `#!...`, where `env -S X` means X and python3.11 means python; *ret is NULL when there is none or it is unknown. */
 int sbx_langs_find_shebang(struct sbx_langs *langs, struct sbx_str code,
 			   const struct sbx_lang **ret, struct sbx_err *err) SBX_MUST_USE;
 

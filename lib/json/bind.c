@@ -49,8 +49,7 @@ static int bind_string(struct sbx_json v, const char *where, char **field, struc
 	return 0;
 }
 
-static int bind_strv(struct sbx_json v, const char *where, struct sbx_strv *field,
-		     struct sbx_err *err)
+int sbx_bind_strv(struct sbx_json v, const char *where, struct sbx_strv *field, struct sbx_err *err)
 {
 	struct sbx_json_iter it;
 	struct sbx_json key, value;
@@ -111,7 +110,7 @@ static int bind_value(const struct sbx_bind *row, struct sbx_json v, const char 
 	case SBX_BIND_STRING:
 		return bind_string(v, where, field, err);
 	case SBX_BIND_STRV:
-		return bind_strv(v, where, field, err);
+		return sbx_bind_strv(v, where, field, err);
 	case SBX_BIND_ENV:
 		return bind_env(v, where, field, err);
 	case SBX_BIND_BOOL:

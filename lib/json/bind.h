@@ -23,7 +23,7 @@ enum sbx_bind_kind {
 struct sbx_bind {
 	const char *key;
 	enum sbx_bind_kind kind;
-	size_t offset;
+	unsigned int offset; /* offsetof */
 	bool required;
 	bool nullable; /* null leaves the field as it was */
 	int (*custom)(struct sbx_json v, const char *where, void *field, struct sbx_err *err);
@@ -36,3 +36,7 @@ int sbx_bind_object(const struct sbx_bind *rows, size_t n, struct sbx_json v, co
 /* Fails with "WHERE: must be a string, not a number" unless v is of that type: for custom rows. */
 int sbx_bind_expect(struct sbx_json v, enum sbx_json_type type, const char *where,
 		    struct sbx_err *err) SBX_MUST_USE;
+
+/* Fills *field from an array of strings, as a row of SBX_BIND_STRV does. */
+int sbx_bind_strv(struct sbx_json v, const char *where, struct sbx_strv *field,
+		  struct sbx_err *err) SBX_MUST_USE;
