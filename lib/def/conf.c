@@ -115,18 +115,27 @@ static int add_file(struct sbx_conf *conf, const char *path, struct sbx_err *err
 	SBX_CLEANUP(sbx_json_freep) struct sbx_json_doc *doc = NULL;
 	struct sbx_str bytes;
 
-	if (sbx_read_file(path, &text, err) < 0) {
-		if (err->code != SBX_E_NOT_FOUND)
-			return -1;
-		sbx_err_clear(err);
-		return 0;
-	}
+	if (sbx_read_file(path, &text, err) < 0)
+		return -1;
 	if (text.len == 0)
 		return 0;
 	bytes = (struct sbx_str){.p = text.p, .n = text.len};
 	if (sbx_json_parse(bytes, path, &doc, err) < 0)
 		return -1;
 	return add_object(conf, sbx_json_root(doc), path, err);
+}
+
+/* In one of the places where there may be one. */
+static int add_folder(struct sbx_conf *conf, const char *folder, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_freep) char *path = sbx_xasprintf("%s/config.json", folder);
+
+	if (add_file(conf, path, err) == 0)
+		return 0;
+	if (err->code != SBX_E_NOT_FOUND)
+		return -1;
+	sbx_err_clear(err);
+	return 0;
 }
 
 static bool is_option(struct sbx_str name)
@@ -181,17 +190,28 @@ int sbx_conf_load(struct sbx_conf *ret, struct sbx_err *err)
 {
 	SBX_CLEANUP(sbx_conf_release) struct sbx_conf conf = {.v = NULL};
 	SBX_CLEANUP(sbx_strv_release) struct sbx_strv folders = {.v = NULL};
+	SBX_CLEANUP(sbx_freep) char *share = NULL;
 
 	if (sbx_search_config(&folders, err) < 0)
 		return -1;
+	if (sbx_search_share(&share, err) < 0 || add_folder(&conf, share, err) < 0)
+		return -1;
 	for (size_t i = 0; i < folders.n; i++) {
-		SBX_CLEANUP(sbx_freep)
-		char *path = sbx_xasprintf("%s/config.json", folders.v[i]);
-
-		if (add_file(&conf, path, err) < 0)
+		if (add_folder(&conf, folders.v[i], err) < 0)
 			return -1;
 	}
 	if (add_environment(&conf, err) < 0)
+		return -1;
+	*ret = conf;
+	conf = (struct sbx_conf){.v = NULL};
+	return 0;
+}
+
+int sbx_conf_load_file(const char *path, struct sbx_conf *ret, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_conf_release) struct sbx_conf conf = {.v = NULL};
+
+	if (add_file(&conf, path, err) < 0)
 		return -1;
 	*ret = conf;
 	conf = (struct sbx_conf){.v = NULL};

@@ -1,5 +1,6 @@
 /*
- * Defaults of options that a person keeps: config.json in /etc/llmsbx and in $XDG_CONFIG_HOME/llmsbx, then LLMSBX_* variables.
+ * Defaults of options that a person keeps: config.json in share/ (what is built in but data), in /etc/llmsbx and in
+ * $XDG_CONFIG_HOME/llmsbx, then LLMSBX_* variables.
  *
  * A file is one object: keys are long options' names with underscores, values strings, numbers, booleans, or arrays of strings for
  * options that may be repeated.  A variable's name is LLMSBX_ and the same name in capitals; an empty one counts as unset.
@@ -26,4 +27,6 @@ struct sbx_conf {
 
 /* Fails naming file and place if a file cannot be read or is not of that shape; a file that is not there is none. */
 int sbx_conf_load(struct sbx_conf *ret, struct sbx_err *err) SBX_MUST_USE;
+/* One file, which must be there. */
+int sbx_conf_load_file(const char *path, struct sbx_conf *ret, struct sbx_err *err) SBX_MUST_USE;
 void sbx_conf_release(struct sbx_conf *conf);
