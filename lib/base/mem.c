@@ -45,7 +45,7 @@ int sbx_array_grow(void *array, size_t *cap, size_t want, size_t max, size_t siz
 		   struct sbx_err *err)
 {
 	size_t grown = *cap > 0 ? *cap : FIRST_ELEMENTS;
-	char *p;
+	char *p, *moved;
 
 	if (want <= *cap)
 		return 0;
@@ -58,11 +58,11 @@ int sbx_array_grow(void *array, size_t *cap, size_t want, size_t max, size_t siz
 
 	/* array is the address of a pointer of any type: copied, since no cast may alias it. */
 	memcpy(&p, array, sizeof(p));
-	p = reallocarray(p, grown, size);
-	if (!p)
+	moved = reallocarray(p, grown, size);
+	if (!moved)
 		return sbx_fail_sys(err, ENOMEM, "cannot hold %zu elements", grown);
-	memset(p + *cap * size, 0, (grown - *cap) * size);
-	memcpy(array, &p, sizeof(p));
+	memset(moved + *cap * size, 0, (grown - *cap) * size);
+	memcpy(array, &moved, sizeof(moved));
 	*cap = grown;
 	return 0;
 }

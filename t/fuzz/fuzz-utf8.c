@@ -30,25 +30,29 @@ static bool can_become(const char *p, size_t n)
 	return false;
 }
 
-static void prefix(const char *p, size_t n)
+/* The length of the characters at the front, one by one. */
+static size_t characters(const char *p, size_t n)
 {
-	size_t partial, len = sbx_utf8_prefix(p, n, &partial), at = 0;
-	uint32_t c;
+	size_t at = 0, step;
+	uint32_t c = 0;
 
-	while (at < len) {
-		size_t step = sbx_utf8_next(p + at, n - at, &c);
-
-		assert(step > 0 && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff));
+	while ((step = sbx_utf8_next(p + at, n - at, &c)) > 0) {
+		assert(c <= 0x10ffff && (c < 0xd800 || c > 0xdfff));
 		at += step;
 	}
-	assert(at == len && sbx_utf8_valid(p, len));
-	assert(partial <= 3 && len + partial <= n);
-	if (partial > 0)
-		assert(len + partial == n && can_become(p + len, partial));
-	else if (len < n)
-		assert(sbx_utf8_next(p + len, n - len, &c) == 0 &&
-		       (n - len > 3 || !can_become(p + len, n - len)));
-	assert(sbx_utf8_valid(p, n) == (len == n));
+	return at;
+}
+
+static void prefix(const char *p, size_t n)
+{
+	size_t partial, len = sbx_utf8_prefix(p, n, &partial), rest = n - len;
+
+	assert(len == characters(p, n));
+	assert(sbx_utf8_valid(p, len) && sbx_utf8_valid(p, n) == (rest == 0));
+	if (rest == 0 || rest > 3)
+		assert(partial == 0);
+	else
+		assert(partial == (can_become(p + len, rest) ? rest : 0));
 }
 
 static void show(const char *text)

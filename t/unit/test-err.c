@@ -45,10 +45,10 @@ TEST(hostile_names)
 	ok_str(err->msg, "'\\xff\\xc3(\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80'");
 	sbx_err_clear(err);
 	/* The second set of controls, a line separator, a mark that reverses the text behind it. */
-	(void)sbx_fail(err, SBX_E_INVALID, "%s", "\xc2\x9b\xe2\x80\xa8\xe2\x80\xae");
-	ok_str(err->msg, "\\xc2\\x9b\\xe2\\x80\\xa8\\xe2\\x80\\xae");
+	(void)sbx_fail(err, SBX_E_INVALID, "%s", "\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xe2\x80\xac");
+	ok_str(err->msg, "\\xc2\\x9b\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x80\\xac");
 	(void)sbx_wrap(err, "%s", "\t");
-	ok_str(err->msg, "\\x09: \\xc2\\x9b\\xe2\\x80\\xa8\\xe2\\x80\\xae");
+	ok_str(err->msg, "\\x09: \\xc2\\x9b\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x80\\xac");
 	sbx_err_clear(err);
 }
 

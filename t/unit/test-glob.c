@@ -135,7 +135,7 @@ TEST(wrong)
 		memcpy(pattern + 2 * i, "a/", 3);
 	ok_str(sbx_glob_wrong(pattern), "too deep");
 	match(pattern, pattern, false);
-	pattern[2 * (SBX_GLOB_DEPTH - 1)] = '\0';
+	pattern[2 * (size_t)(SBX_GLOB_DEPTH - 1)] = '\0';
 	ok_str(sbx_glob_wrong(pattern), NULL);
 	match(pattern, pattern, true);
 	match("[a", "[a", false);

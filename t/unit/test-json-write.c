@@ -78,8 +78,8 @@ TEST(strings)
 	string(SBX_STR("plain / '"), "\"plain / '\"", err);
 	string(SBX_STR("\"\\\b\f\n\r\t"), "\"\\\"\\\\\\b\\f\\n\\r\\t\"", err);
 	string(SBX_STR("a\0b\x01\x1f\x7f"), "\"a\\u0000b\\u0001\\u001f\\u007f\"", err);
-	string(SBX_STR("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa"),
-	       "\"\xe2\x80\xa7\\u2028\\u2029\xe2\x80\xaa\"", err);
+	string(SBX_STR("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf"),
+	       "\"\xe2\x80\xa7\\u2028\\u2029\xe2\x80\xaf\"", err);
 	string(SBX_STR("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
 	       "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", err);
 	string(SBX_STR("a\xff"

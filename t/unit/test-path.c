@@ -141,11 +141,11 @@ TEST(user_folders)
 	(void)unsetenv("XDG_CONFIG_HOME");
 	(void)setenv("XDG_DATA_HOME", "relative", 1);
 	(void)setenv("XDG_CACHE_HOME", "/cache", 1);
-	(void)setenv("HOME", "/home/u", 1);
+	(void)setenv("HOME", "/h/u", 1);
 	user_folder(SBX_FOLDER_CACHE, "/cache/llmsbx", err);
-	user_folder(SBX_FOLDER_CONFIG, "/home/u/.config/llmsbx", err);
-	user_folder(SBX_FOLDER_DATA, "/home/u/.local/share/llmsbx", err);
-	user_folder(SBX_FOLDER_STATE, "/home/u/.local/state/llmsbx", err);
+	user_folder(SBX_FOLDER_CONFIG, "/h/u/.config/llmsbx", err);
+	user_folder(SBX_FOLDER_DATA, "/h/u/.local/share/llmsbx", err);
+	user_folder(SBX_FOLDER_STATE, "/h/u/.local/state/llmsbx", err);
 	(void)unsetenv("HOME");
 	user_folder(SBX_FOLDER_CACHE, "/cache/llmsbx", err);
 	ok_fail(sbx_user_folder(SBX_FOLDER_STATE, &got, err), SBX_E_NOT_FOUND,
