@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <regex.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "lib/base/path.h"
 #include "lib/def/expand.h"
 #include "lib/def/lang.h"
+#include "lib/def/source.h"
 #include "lib/sandbox/run.h"
 
 static const char base_path[] = "/usr/local/bin:/usr/bin:/bin";
@@ -83,43 +83,14 @@ static int find_language(struct sbx_langs *langs, const struct sbx_request *req,
 	return sbx_langs_find(langs, sbx_str_of(req->lang_default), &plan->lang, err);
 }
 
-/* The stem that the code itself asks for (a public class), or NULL. */
-static char *stem_in_code(const struct sbx_lang *lang, struct sbx_str code)
+/* A FILE keeps its basename; code from elsewhere gets the language's name for it, or the one that it asks for itself. */
+static int name_file(const struct sbx_request *req, struct sbx_plan *plan,
+		     struct sbx_source_names *names, struct sbx_err *err)
 {
-	regmatch_t group[2];
-	char *stem = NULL;
-	regex_t re;
+	const char *slash = req->code_path ? strrchr(req->code_path, '/') : NULL;
 
-	if (!lang->file_pattern || memchr(code.p, 0, code.n) ||
-	    regcomp(&re, lang->file_pattern, REG_EXTENDED | REG_NEWLINE) != 0)
-		return NULL;
-	if (regexec(&re, code.p, 2, group, 0) == 0 && group[1].rm_so >= 0)
-		stem = sbx_str_dup((struct sbx_str){
-			.p = code.p + group[1].rm_so,
-			.n = (size_t)(group[1].rm_eo - group[1].rm_so) });
-	regfree(&re);
-	return stem;
-}
-
-/* A FILE keeps its basename; code from elsewhere gets the language's name for it. */
-static int name_file(const struct sbx_request *req, struct sbx_plan *plan, struct sbx_err *err)
-{
-	SBX_CLEANUP(sbx_freep) char *stem = NULL;
-	const char *name = plan->lang->file, *slash;
-
-	if (req->code_path) {
-		slash = strrchr(req->code_path, '/');
-		name = slash ? slash + 1 : req->code_path;
-	} else {
-		stem = stem_in_code(plan->lang, code_text(plan));
-	}
-	if (stem) {
-		const char *dot = strrchr(name, '.');
-
-		plan->file = sbx_xasprintf("%s%s", stem, dot ? dot : "");
-		return 0;
-	}
-	return sbx_path_relative(sbx_str_of(name), "the file's name", &plan->file, err);
+	sbx_source_names(plan->lang, slash ? slash + 1 : req->code_path, code_text(plan), names);
+	return sbx_path_relative(sbx_str_of(names->file), "the file's name", &plan->file, err);
 }
 
 static bool warns_of(const struct sbx_lang *lang, const char *what)
@@ -245,21 +216,16 @@ static int make_env(const struct sbx_request *req, const struct sbx_expand *ex,
 }
 
 static int make_commands(const struct sbx_request *req, const struct sbx_lang_variant *variant,
-			 struct sbx_plan *plan, struct sbx_err *err)
+			 const struct sbx_source_names *names, struct sbx_plan *plan,
+			 struct sbx_err *err)
 {
-	/* A name that begins with a dash must not look like an option to an interpreter. */
-	SBX_CLEANUP(sbx_freep)
-	char *file = sbx_xasprintf("%s%s", plan->file[0] == '-' ? "./" : "", plan->file);
-	SBX_CLEANUP(sbx_freep) char *stem = sbx_xstrdup(file);
-	char *dot = strrchr(stem, '.'), *slash = strrchr(stem, '/');
 	const struct sbx_limits *limits = &req->limits;
-	struct sbx_expand ex = { .file = file,
-				 .stem = stem,
+	struct sbx_expand ex = { .file = plan->file,
+				 .stem = names->stem,
+				 .main = names->main,
 				 .workdir = req->workdir,
 				 .args = &req->args };
 
-	if (dot && dot != stem && (!slash || dot > slash + 1))
-		*dot = 0;
 	if (limits->memory_bytes != SBX_UNLIMITED)
 		ex.memory_mib = limits->memory_bytes >> 20;
 	if (limits->cpu_milli != SBX_UNLIMITED)
@@ -277,13 +243,14 @@ static int make_commands(const struct sbx_request *req, const struct sbx_lang_va
 int sbx_plan_make(struct sbx_backend *be, struct sbx_langs *langs, struct sbx_request *req,
 		  struct sbx_plan *ret, struct sbx_err *err)
 {
+	SBX_CLEANUP(sbx_source_names_release) struct sbx_source_names names = { 0 };
 	struct sbx_plan plan = { 0 };
 	size_t variant;
 
 	if (read_code(req, &plan, err) != 0 || find_language(langs, req, &plan, err) != 0 ||
-	    name_file(req, &plan, err) != 0 || warn_of_bytes(req, &plan, err) != 0 ||
+	    name_file(req, &plan, &names, err) != 0 || warn_of_bytes(req, &plan, err) != 0 ||
 	    sbx_plan_variant(be, plan.lang, &variant, err) != 0 ||
-	    make_commands(req, &plan.lang->variants[variant], &plan, err) != 0) {
+	    make_commands(req, &plan.lang->variants[variant], &names, &plan, err) != 0) {
 		sbx_plan_release(&plan);
 		return -1;
 	}
