@@ -146,7 +146,7 @@ static void fill_confine(const struct guest *g, struct confine *c)
 			       .landlock = true,
 			       .umask = PROGRAM_UMASK,
 			       .oom_score_adj = OUT_OF_MEMORY_SCORE };
-	bound(c, RLIMIT_CORE, 0);
+	bound(c, RLIMIT_CORE, 1); /* 0 would still start a core handler that reads from a pipe */
 	bound(c, RLIMIT_NOFILE, g->nofile);
 	bound(c, RLIMIT_MEMLOCK, 64 << 10);
 	bound(c, RLIMIT_MSGQUEUE, 0);

@@ -37,7 +37,7 @@ int sbx_live_warn(struct sbx_live *live, const char *code, const char *message, 
 static int fill_setup(const struct sbx_live *live, struct sbx_wire_setup *m, struct sbx_err *err)
 {
 	const struct sbx_request *req = live->req;
-	const char *scratch[] = { req->workdir, "/tmp", "/dev", "/dev/shm", "/dev/pts" };
+	const char *scratch[] = { req->workdir, "/tmp", "/dev", "/dev/shm", "/dev/pts", "/proc" };
 
 	*m = (struct sbx_wire_setup){
 		.uid = req->uid,
