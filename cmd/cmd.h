@@ -22,8 +22,6 @@ enum sbx_cmd_flag {
 	SBX_CMD_HIDDEN = 1 << 0, /* not in help and completions: plumbing */
 	SBX_CMD_CONFIG = 1 << 1, /* wants the configuration loaded first */
 	SBX_CMD_RUNS = 1 << 2,   /* its status is a program's: our failures are 125 and up */
-	SBX_CMD_VERB =
-		1 << 3, /* its first operand is a verb, and options may stand behind that too */
 };
 
 struct sbx_cmd {
@@ -32,7 +30,7 @@ struct sbx_cmd {
 	const char *about;          /* one line, lower case, no full stop */
 	const struct sbx_opt *opts; /* ends with a row without a name */
 	unsigned int flags;         /* of enum sbx_cmd_flag */
-	/* The exit status, or -1 with *err set.  args->verb is NULL where none was given. */
+	/* The exit status, or -1 with *err set. */
 	int (*run)(struct sbx_app *app, const struct sbx_args *args, struct sbx_err *err);
 };
 

@@ -163,6 +163,8 @@ static void add_subids(struct sbx_buf *text, const char *path)
 
 static void find_ids(struct sbx_buf *text)
 {
+	if (geteuid() == 0)
+		add_words(text, "any, as root");
 	add_subids(text, "/etc/subuid");
 	add_subids(text, "/etc/subgid");
 	if (geteuid() != 0 && !(in_path("newuidmap") && in_path("newgidmap")))

@@ -179,7 +179,7 @@ static int run_lang(struct sbx_app *app, const struct sbx_args *args, struct sbx
 	SBX_CLEANUP(sbx_backends_closep) struct sbx_backend *be = NULL;
 	SBX_CLEANUP(sbx_langs_release) struct sbx_langs langs = {0};
 	struct lang_opts o = {.backend = "local"};
-	const char *verb = args->verb ? args->verb : "list";
+	const char *verb = args->n_operands > 0 ? args->operand[0] : "list";
 	const struct sbx_lang *lang;
 	bool show = strcmp(verb, "show") == 0;
 
@@ -188,16 +188,16 @@ static int run_lang(struct sbx_app *app, const struct sbx_args *args, struct sbx
 		return -1;
 	if (!show && strcmp(verb, "list") != 0)
 		return sbx_fail(err, SBX_E_USAGE, "'%s' is neither 'list' nor 'show'", verb);
-	if (show && args->n_operands != 1)
+	if (show && args->n_operands != 2)
 		return sbx_fail(err, SBX_E_USAGE,
 				"show takes one name; 'llmsbx lang list' has them");
-	if (!show && args->n_operands > 0)
+	if (!show && args->n_operands > 1)
 		return sbx_fail(err, SBX_E_USAGE, "list takes no arguments");
 	if (sbx_backends_open(o.backend, &be, err) < 0)
 		return -1;
 	if (!show)
 		return list_langs(be, &langs, o.format, err);
-	if (sbx_langs_find(&langs, sbx_str_of(args->operand[0]), &lang, err) < 0)
+	if (sbx_langs_find(&langs, sbx_str_of(args->operand[1]), &lang, err) < 0)
 		return -1;
 	return show_lang(be, lang, o.format, err);
 }
@@ -221,6 +221,5 @@ const struct sbx_cmd sbx_cmd_lang = {
 	.args = "[options] [list | show NAME]",
 	.about = "show the languages and what is installed for them",
 	.opts = lang_opts,
-	.flags = SBX_CMD_VERB,
 	.run = run_lang,
 };

@@ -34,13 +34,8 @@ static int run_command(const struct sbx_cmd *cmd, struct sbx_app *app, int argc,
 {
 	SBX_CLEANUP(sbx_args_release) struct sbx_args args = {0};
 
-	if (sbx_args_parse(&args, cmd->opts, argc, argv, err) < 0)
+	if (sbx_args_parse(&args, cmd, argc, argv, err) < 0)
 		return -1;
-	if (cmd->flags & SBX_CMD_VERB && args.n_operands > 0) {
-		args.verb = args.operand[0];
-		if (sbx_args_parse(&args, cmd->opts, args.n_operands, args.operand, err) < 0)
-			return -1;
-	}
 	if (args.help) {
 		sbx_opt_help(stdout, cmd);
 		return 0;

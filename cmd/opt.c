@@ -299,28 +299,49 @@ static int take(struct sbx_args *args, const struct sbx_opt *rows, const char *w
 	return add_given(args, o, o->arg ? optarg : no ? "false" : "true", err);
 }
 
-int sbx_args_parse(struct sbx_args *args, const struct sbx_opt *rows, int argc, char **argv,
-		   struct sbx_err *err)
+/* Takes options off argv[1...] until the first operand, whose index is returned. */
+static int take_options(struct sbx_args *args, const struct sbx_opt *rows,
+			const struct getopt_tables *t, int argc, char **argv, struct sbx_err *err)
 {
-	SBX_CLEANUP(release_tables) struct getopt_tables t = {0};
 	int val, from;
 
-	build_tables(&t, rows, count_rows(rows));
 	opterr = 0;
 	optind = 0; /* glibc: begin anew */
-	for (from = 1; (val = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1;
+	for (from = 1; (val = getopt_long(argc, argv, t->shorts, t->longs, NULL)) != -1;
 	     from = optind) {
 		/* Within a cluster of letters optind stays where it is, and so does from. */
-		if (take(args, rows, argv[from], val, err) < 0) {
-			sbx_args_release(args);
+		if (take(args, rows, argv[from], val, err) < 0)
 			return -1;
-		}
 		if (args->help)
 			break;
 	}
 	args->dashdash = optind > from && strcmp(argv[optind - 1], "--") == 0;
-	args->operand = argv + optind;
-	args->n_operands = argc - optind;
+	return optind;
+}
+
+int sbx_args_parse(struct sbx_args *args, const struct sbx_cmd *cmd, int argc, char **argv,
+		   struct sbx_err *err)
+{
+	SBX_CLEANUP(release_tables) struct getopt_tables t = {0};
+	int at = 0;
+
+	build_tables(&t, cmd->opts, count_rows(cmd->opts));
+	args->operand = sbx_xcalloc((size_t)argc + 1, sizeof(*args->operand));
+	while (at < argc && !args->help) {
+		int n = take_options(args, cmd->opts, &t, argc - at, argv + at, err);
+		bool rest = cmd->flags & SBX_CMD_RUNS || args->dashdash;
+
+		if (n < 0)
+			return -1;
+		at += n;
+		/* What takes the place of argv[0] for the next turn is the operand itself. */
+		while (at < argc) {
+			args->operand[args->n_operands++] = argv[at];
+			if (!rest)
+				break;
+			at++;
+		}
+	}
 	return 0;
 }
 
@@ -340,8 +361,8 @@ int sbx_args_apply(const struct sbx_args *args, void *ctx, struct sbx_err *err)
 void sbx_args_release(struct sbx_args *args)
 {
 	free(args->given);
-	args->given = NULL;
-	args->n_given = args->cap_given = 0;
+	free(args->operand);
+	*args = (struct sbx_args){0};
 }
 
 bool sbx_opt_looks_like(const struct sbx_opt *rows, const char *word)

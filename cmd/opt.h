@@ -1,10 +1,9 @@
 /*
- * Options are data.  One row says how an option is written, what its help is and how its value is applied; from the same rows
- * come parsing, --help, `help --dump` (which the check of the manual and the completions read), the LLMSBX_* variables and the
- * keys of config.json.
+ * Options are data.  One row says how an option is written, what its help is and how its value is
+ * applied; from the same rows come parsing, --help, `help --dump` (which the check of the manual
+ * and the completions read), the LLMSBX_* variables and the keys of config.json.
  *
- * Options stand before the first operand; everything behind it is left alone.  A long name is never abbreviated, so that a new
- * option cannot change what an old script means.
+ * A long name is never abbreviated, so that a new option cannot change what an old script means.
  */
 #pragma once
 
@@ -52,18 +51,19 @@ struct sbx_args {
 		const char *value;
 	} * given; /* owned; in the order they came */
 	size_t n_given, cap_given;
-	char **operand; /* NULL-terminated */
+	char **operand; /* owned; NULL-terminated */
 	int n_operands;
-	const char *verb; /* taken from the operands, for SBX_CMD_VERB */
-	bool dashdash;    /* a `--` stood before the operands */
-	bool help;        /* --help or -h was there: nothing else counts */
+	bool dashdash; /* a `--` ended the options */
+	bool help;     /* --help or -h was there: nothing else counts */
 };
 
 /*
- * Adds the options of argv[1...] to args (zeroed at first) and finds the operands; argv[0] is the command or its verb.  Fails with
- * SBX_E_USAGE naming the nearest option.  Nothing is applied yet.
+ * Splits argv[1...]; argv[0] is the command's name.  Options end at the first operand of a command
+ * that runs programs, and may stand anywhere for others.  args is zeroed at first, and the caller's
+ * to release also after a failure, which is SBX_E_USAGE and names the nearest option.  Nothing is
+ * applied yet.
  */
-int sbx_args_parse(struct sbx_args *args, const struct sbx_opt *rows, int argc, char **argv,
+int sbx_args_parse(struct sbx_args *args, const struct sbx_cmd *cmd, int argc, char **argv,
 		   struct sbx_err *err) SBX_MUST_USE;
 int sbx_args_apply(const struct sbx_args *args, void *ctx, struct sbx_err *err) SBX_MUST_USE;
 void sbx_args_release(struct sbx_args *args);

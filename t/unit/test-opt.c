@@ -64,11 +64,15 @@ static const struct sbx_opt rows[] = {
 	{.name = NULL},
 };
 
-static const struct sbx_cmd cmd = {
-	.name = "cmd", .args = "[options] FILE", .about = "does it", .opts = rows};
+static const struct sbx_cmd cmd = {.name = "cmd",
+				   .args = "[options] FILE",
+				   .about = "does it",
+				   .opts = rows,
+				   .flags = SBX_CMD_RUNS};
 
 /* Splits words at blanks and parses; NULL words end the line. */
-static int parse(struct sbx_args *args, const char *line, struct sbx_err *err)
+static int parse_for(const struct sbx_cmd *of, struct sbx_args *args, const char *line,
+		     struct sbx_err *err)
 {
 	static char text[256];
 	static char *argv[32];
@@ -81,7 +85,12 @@ static int parse(struct sbx_args *args, const char *line, struct sbx_err *err)
 			argv[argc++] = word;
 	}
 	argv[argc] = NULL;
-	return sbx_args_parse(args, rows, argc, argv, err);
+	return sbx_args_parse(args, of, argc, argv, err);
+}
+
+static int parse(struct sbx_args *args, const char *line, struct sbx_err *err)
+{
+	return parse_for(&cmd, args, line, err);
 }
 
 static int parse_and_drop(const char *line, struct sbx_err *err)
@@ -145,6 +154,24 @@ TEST(dashes)
 	ok_call(parse(&args, "", err));
 	ok_int(args.n_operands, 0);
 	ok(args.operand[0] == NULL);
+	sbx_args_release(&args);
+}
+
+/* Nothing behind an operand can be a program's here. */
+TEST(options_anywhere)
+{
+	static const struct sbx_cmd other = {.name = "other", .opts = rows};
+	struct sbx_args args;
+
+	ok_call(parse_for(&other, &args, "verb --timeout 5 name -f -- -k last", err));
+	ok_int(args.n_given, 2);
+	ok_str(args.given[0].value, "5");
+	ok_int(args.n_operands, 4);
+	ok_str(args.operand[0], "verb");
+	ok_str(args.operand[1], "name");
+	ok_str(args.operand[2], "-k");
+	ok_str(args.operand[3], "last");
+	ok(args.operand[4] == NULL);
 	sbx_args_release(&args);
 }
 
@@ -295,6 +322,6 @@ TEST(nearest)
 	ok(sbx_near("docter", "doctor", &best));
 }
 
-TAP_MAIN(RUN(forms), RUN(last_wins_and_no), RUN(dashes), RUN(wrong), RUN(wrong_values),
-	 RUN(help_wins), RUN(settings), RUN(operands_like_options), RUN(help_text), RUN(dump),
-	 RUN(nearest))
+TAP_MAIN(RUN(forms), RUN(last_wins_and_no), RUN(dashes), RUN(options_anywhere), RUN(wrong),
+	 RUN(wrong_values), RUN(help_wins), RUN(settings), RUN(operands_like_options),
+	 RUN(help_text), RUN(dump), RUN(nearest))
