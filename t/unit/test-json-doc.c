@@ -128,6 +128,8 @@ TEST(repeated_keys)
 	ok_fail(sbx_json_parse(SBX_STR("{\"c\":1,\"b\":1,\"a\":1,\"b\":2,\"a\":3,\"b\":4}"), "f",
 			       &doc, err),
 		SBX_E_INVALID, "column 20: key 'b' is there twice");
+	ok_fail(sbx_json_parse(SBX_STR("{\"a\":1,\"ab\":2,\"a\":3}"), "f", &doc, err),
+		SBX_E_INVALID, "key 'a' is there twice");
 	ok(!doc);
 	sbx_json_free(parse("[{\"a\":1},{\"a\":{\"a\":\"a\"}},\"a\"]", err));
 	sbx_json_free(parse("{\"a\":1,\"A\":2,\"a\\u0000\":3,\"aa\":4}", err));
