@@ -166,18 +166,33 @@ static void pin(struct sbx_child *child, unsigned int n)
 	child->pinned = true;
 }
 
+/* The caller's groups, which one id cannot drop, as " 27 1000"; cut where there are many. */
+static void name_groups(char *text, size_t size)
+{
+	gid_t groups[8];
+	int n = getgroups(SBX_ARRAY_SIZE(groups), groups);
+	size_t len = 0;
+
+	text[0] = '\0';
+	if (n < 0)
+		(void)snprintf(text, size, " (many)");
+	for (int i = 0; i < n && len < size; i++)
+		len += (size_t)snprintf(text + len, size - len, " %u", groups[i]);
+}
+
 static void user_receipt(const struct local *local, const struct sbx_ids *ids,
 			 struct sbx_receipt *receipt)
 {
-	if (ids->kind == SBX_IDS_SINGLE) {
-		int groups = getgroups(0, NULL);
+	char groups[64];
 
+	if (ids->kind == SBX_IDS_SINGLE) {
+		name_groups(groups, sizeof(groups));
 		sbx_receipt_set(receipt, SBX_CTL_USER, SBX_HELD_DEGRADED,
-				"the caller's own id (%u) and %d groups: %s", ids->uid,
-				groups > 0 ? groups : 0, local->pool.why);
+				"the caller's id %u%s%s: %s", ids->uid,
+				groups[0] ? " and groups" : "", groups, local->pool.why);
 	} else if (ids->callers) {
 		sbx_receipt_set(receipt, SBX_CTL_USER, SBX_HELD_DEGRADED,
-				"the caller's own id (%u), for --mount", ids->uid);
+				"the caller's id %u, for --mount", ids->uid);
 	} else {
 		sbx_receipt_set(receipt, SBX_CTL_USER, SBX_HELD_ENFORCED, "host id %u", ids->uid);
 	}

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -125,12 +125,15 @@ static struct sbx_str text_of(const char *path, struct sbx_buf *buf)
 	return (struct sbx_str){.p = sbx_buf_str(buf), .n = buf->len};
 }
 
-/* The name that owns id in the password file; only where it is not there is NSS asked, which costs libraries. */
+/*
+ * The caller's name: that of the password file, else what he calls himself, since NSS would cost us its libraries and newuidmap asks it
+ * again.  NULL: not known.
+ */
 static char *user_name(uid_t uid)
 {
 	struct sbx_buf buf = SBX_BUF_INIT(SUBID_MAX);
 	struct sbx_str text = text_of("/etc/passwd", &buf), line, name, skip, id;
-	const struct passwd *pw;
+	const char *said = getenv("USER");
 	char *found = NULL;
 	uint32_t n;
 
@@ -140,10 +143,7 @@ static char *user_name(uid_t uid)
 			found = sbx_str_dup(name);
 	}
 	sbx_buf_release(&buf);
-	if (found)
-		return found;
-	pw = getpwuid(uid);
-	return pw ? sbx_xstrdup(pw->pw_name) : NULL;
+	return found || !said ? found : sbx_xstrdup(said);
 }
 
 /* Root's range: its own line or ours, else one that is nobody's. */

@@ -31,9 +31,9 @@ int sbx_mount_new(const char *type, const struct sbx_mount_param *params, unsign
 	if (fs < 0)
 		return sbx_fail_sys(err, errno, "cannot open the file system '%s'", type);
 	for (; params->key; params++) {
-		unsigned int kind = params->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG;
-
-		if (syscall(SYS_fsconfig, fs, kind, params->key, params->value, 0) < 0)
+		if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, params->key, params->value, 0) <
+			    0 &&
+		    !params->wish)
 			return sbx_fail_sys(err, errno, "cannot set '%s' of the file system '%s'",
 					    params->key, type);
 	}

@@ -16,9 +16,10 @@ struct sbx_err;
 /* A copy of what is mounted at path and below it, detached; links are followed.  Returns a descriptor. */
 int sbx_mount_copy(const char *path, struct sbx_err *err) SBX_MUST_USE;
 
-/* An option of a file system; value NULL is a flag. */
+/* An option of a file system. */
 struct sbx_mount_param {
 	const char *key, *value;
+	bool wish; /* a kernel that does not know it does without */
 };
 
 /* A new file system, detached; params end with a NULL key, attr is of MOUNT_ATTR_*.  Returns a descriptor. */

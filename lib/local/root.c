@@ -37,7 +37,7 @@
 
 enum {
 	/* The root's own files: the guest, some text, places to mount on. */
-	ROOT_ROOM = 1 << 20,
+	ROOT_ROOM = 4 << 20,
 	ROOT_INODES = 4096,
 	/* Scratch: an inode for so many bytes; each is a kilobyte of kernel memory that no size= counts. */
 	BYTES_PER_INODE = 8192,
@@ -111,19 +111,29 @@ static int make_text(const char *path, const char *text, struct sbx_err *err)
 	return make_file(path, text, strlen(text), 0644, err);
 }
 
-/* A place to mount on, and the folders above it. */
-static int make_place(const char *path, bool folder, const struct sbx_ids *owner,
-		      struct sbx_err *err)
+static int make_folders_above(const char *path, const struct sbx_ids *owner, struct sbx_err *err)
 {
 	char part[PATH_ROOM];
 
-	if (access(path, F_OK) == 0)
-		return 0;
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		(void)snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
 		if (make_folder(part, owner, err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* A place to mount on, and the folders above it.  One that is there will do, also where nothing can be made. */
+static int make_place(const char *path, bool folder, const struct sbx_ids *owner,
+		      struct sbx_err *err)
+{
+	struct sbx_err first = SBX_ERR_INIT;
+
+	if ((folder ? make_folder(path, owner, &first) : make_text(path, "", &first)) == 0 ||
+	    access(path, F_OK) == 0)
+		return 0;
+	if (make_folders_above(path, owner, err) < 0)
+		return -1;
 	return folder ? make_folder(path, owner, err) : make_text(path, "", err);
 }
 
@@ -147,7 +157,7 @@ static int make_accounts(const struct sbx_root *root, struct sbx_err *err)
 	if (gid != 0)
 		(void)snprintf(sandbox, sizeof(sandbox), "sandbox:x:%u:\n", gid);
 	(void)snprintf(text, sizeof(text), "root:x:0:\n%s%s", sandbox,
-		       gid == 65534 ? "" : "nogroup:x:65534:\n");
+		       gid == 65534 ? "" : "nobody:x:65534:\n");
 	return make_text("etc/group", text, err);
 }
 
@@ -246,9 +256,14 @@ static int bind_host_proc(struct sbx_err *err)
 
 static int mount_proc(struct sbx_root *root, struct sbx_err *err)
 {
-	/* Group 0 sees all processes: that is the guest.  By default it would be the host's root, who is not here. */
-	static const struct sbx_mount_param params[] = {
-		{"subset", "pid"}, {"hidepid", "invisible"}, {"gid", "0"}, {NULL, NULL}};
+	/*
+	 * Group 0 sees all processes: that is the guest, which must find also those that hide (PR_SET_DUMPABLE).  By default it
+	 * would be the host's group 0, which is not here.
+	 */
+	static const struct sbx_mount_param params[] = {{"subset", "pid", false},
+							{"hidepid", "invisible", false},
+							{"gid", "0", false},
+							{NULL, NULL, false}};
 
 	if (mount_new("proc", params, PLAIN | MOUNT_ATTR_NOEXEC, "proc", err) == 0)
 		return 0;
@@ -271,8 +286,8 @@ static int mount_scratch(const struct sbx_root *root, const struct scratch *s, s
 	uint64_t inodes = s->bytes / BYTES_PER_INODE;
 	char size[24] = "0", nr_inodes[24] = "0", uid[12], gid[12];
 	struct sbx_mount_param params[] = {
-		{"mode", s->mode}, {"size", size}, {"nr_inodes", nr_inodes},
-		{"uid", uid},      {"gid", gid},   {NULL, NULL},
+		{"mode", s->mode, false}, {"size", size, false}, {"nr_inodes", nr_inodes, false},
+		{"uid", uid, false},      {"gid", gid, false},   {NULL, NULL, false},
 	};
 	bool zero = !s->programs || root->ids->one_id;
 
@@ -331,7 +346,13 @@ static int start_root(const struct sbx_root *root, struct sbx_err *err)
 {
 	char size[24], inodes[12];
 	const struct sbx_mount_param params[] = {
-		{"mode", "0755"}, {"size", size}, {"nr_inodes", inodes}, {NULL, NULL}};
+		{"mode", "0755", false},
+		{"size", size, false},
+		{"nr_inodes", inodes, false},
+		/* The guest, in few large pages instead of 200 small ones: half a millisecond less. */
+		{"huge", "within_size", true},
+		{NULL, NULL, false},
+	};
 	int fd;
 
 	(void)snprintf(size, sizeof(size), "%zu", root->guest_size + ROOT_ROOM);
@@ -350,7 +371,7 @@ static int start_root(const struct sbx_root *root, struct sbx_err *err)
 static int mount_all(struct sbx_root *root, int root_fd, struct sbx_err *err)
 {
 	static const struct sbx_mount_param pts[] = {
-		{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
+		{"ptmxmode", "0666", false}, {"mode", "0620", false}, {NULL, NULL, false}};
 
 	if (attach_kind(root, SBX_BIND_SYSTEM, err) < 0 ||
 	    sbx_mount_change(root_fd, READ_ONLY | MOUNT_ATTR_NODEV, 0, true, err) < 0 ||
