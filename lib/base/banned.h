@@ -20,7 +20,8 @@
 /* Cut in silence, leave no NUL, or fill the rest. */
 #pragma GCC poison strncpy strncat
 /* Take anything for a number: sbx_str_u64 and the parsers of clock.h. */
-#pragma GCC poison atoi atol atoll atof strtol strtoul strtoll strtoull strtoimax strtoumax strtod sscanf vsscanf
+#pragma GCC poison atoi atol atoll atof strtol strtoul strtoll strtoull strtoimax strtoumax strtod \
+	sscanf vsscanf
 /* A shell between us and the program. */
 #pragma GCC poison system popen wordexp
 /* Hidden state, or a name that somebody else can take first. */

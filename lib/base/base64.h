@@ -7,6 +7,6 @@
 struct sbx_buf;
 struct sbx_err;
 
-int sbx_base64_encode(struct sbx_buf *out, const void *p, size_t n, struct sbx_err *err)
-	SBX_MUST_USE;
+int sbx_base64_encode(struct sbx_buf *out, const void *p, size_t n,
+		      struct sbx_err *err) SBX_MUST_USE;
 int sbx_base64_decode(struct sbx_buf *out, struct sbx_str text, struct sbx_err *err) SBX_MUST_USE;

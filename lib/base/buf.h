@@ -20,9 +20,9 @@ struct sbx_buf {
 	size_t len, cap, max;
 };
 
-#define SBX_BUF_INIT(max_)                                                                         \
-	{                                                                                          \
-		.max = (max_)                                                                      \
+#define SBX_BUF_INIT(max_)    \
+	{                     \
+		.max = (max_) \
 	}
 
 void sbx_buf_release(struct sbx_buf *buf); /* contents; safe twice; keeps max */
@@ -31,8 +31,8 @@ void sbx_buf_reset(struct sbx_buf *buf);   /* len = 0, keeps the memory */
 int sbx_buf_add(struct sbx_buf *buf, const void *p, size_t n, struct sbx_err *err) SBX_MUST_USE;
 int sbx_buf_adds(struct sbx_buf *buf, const char *s, struct sbx_err *err) SBX_MUST_USE;
 int sbx_buf_addc(struct sbx_buf *buf, char c, struct sbx_err *err) SBX_MUST_USE;
-int sbx_buf_addf(struct sbx_buf *buf, struct sbx_err *err, const char *fmt, ...) SBX_PRINTF(3, 4)
-	SBX_MUST_USE;
+int sbx_buf_addf(struct sbx_buf *buf, struct sbx_err *err, const char *fmt, ...)
+	SBX_PRINTF(3, 4) SBX_MUST_USE;
 
 /*
  * Makes room for n more bytes and a NUL, and points *ret at it (borrowed until the next growth).  len is not changed: the

@@ -30,13 +30,13 @@ enum { SBX_ERR_MSG_MAX = 1024 };
  */
 struct sbx_err {
 	enum sbx_code code;
-	int sys;		   /* errno at the point of failure, or 0 */
+	int sys;                   /* errno at the point of failure, or 0 */
 	char msg[SBX_ERR_MSG_MAX]; /* outermost context first; valid UTF-8, no control bytes */
 };
 
-#define SBX_ERR_INIT                                                                               \
-	{                                                                                          \
-		.code = SBX_E_OK                                                                   \
+#define SBX_ERR_INIT             \
+	{                        \
+		.code = SBX_E_OK \
 	}
 
 /*
@@ -48,7 +48,7 @@ struct sbx_err {
  */
 #define sbx_fail(err, code, ...)    (sbx_fail_((err), (code), __VA_ARGS__), -1)
 #define sbx_fail_sys(err, num, ...) (sbx_fail_sys_((err), (num), __VA_ARGS__), -1)
-#define sbx_wrap(err, ...)	    (sbx_wrap_((err), __VA_ARGS__), -1)
+#define sbx_wrap(err, ...)          (sbx_wrap_((err), __VA_ARGS__), -1)
 
 /* Asserts that nothing was recorded before: a second error would hide the first. */
 void sbx_fail_(struct sbx_err *err, enum sbx_code code, const char *fmt, ...) SBX_PRINTF(3, 4);

@@ -10,7 +10,7 @@
 struct sbx_err;
 struct sbx_buf;
 
-void sbx_close(int fd);	 /* keeps errno; nothing for a negative one */
+void sbx_close(int fd);   /* keeps errno; nothing for a negative one */
 void sbx_closep(int *fd); /* for SBX_CLEANUP; leaves -1 */
 
 /* read and write in full, over EINTR and short counts; for blocking descriptors. read_full returns the count (short only at end of file). */
@@ -24,12 +24,12 @@ int sbx_read_all(int fd, const char *what, struct sbx_buf *buf, struct sbx_err *
 int sbx_read_file(const char *path, struct sbx_buf *buf, struct sbx_err *err) SBX_MUST_USE;
 
 /* One write of text to an existing file (procfs, cgroupfs) below dirfd (or AT_FDCWD). */
-int sbx_write_text_at(int dirfd, const char *path, const char *text, struct sbx_err *err)
-	SBX_MUST_USE;
+int sbx_write_text_at(int dirfd, const char *path, const char *text,
+		      struct sbx_err *err) SBX_MUST_USE;
 
 /* Replaces a file whole: temporary name beside it, fsync, rename. */
-int sbx_replace_file(const char *path, const void *p, size_t n, mode_t mode, struct sbx_err *err)
-	SBX_MUST_USE;
+int sbx_replace_file(const char *path, const void *p, size_t n, mode_t mode,
+		     struct sbx_err *err) SBX_MUST_USE;
 
 int sbx_set_nonblock(int fd, bool on, struct sbx_err *err) SBX_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SHA-256 (FIPS 180-4), for file events and digests of our own; not for secrets. */
 #pragma once
 
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sbx_sha256 {
 	uint32_t state[8];

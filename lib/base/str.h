@@ -14,11 +14,11 @@ struct sbx_str {
 	size_t n;
 };
 
-#define SBX_STR(lit) ((struct sbx_str){ .p = (lit), .n = sizeof(lit) - 1 })
+#define SBX_STR(lit) ((struct sbx_str){.p = (lit), .n = sizeof(lit) - 1})
 
 static inline struct sbx_str sbx_str_of(const char *s)
 {
-	return (struct sbx_str){ .p = s, .n = strlen(s) };
+	return (struct sbx_str){.p = s, .n = strlen(s)};
 }
 
 bool sbx_str_eq(struct sbx_str a, const char *b);

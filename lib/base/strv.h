@@ -16,8 +16,8 @@ void sbx_strv_release(struct sbx_strv *sv);
 
 /* Both abort when out of memory and fail with SBX_E_LIMIT at SBX_STRV_MAX elements. */
 int sbx_strv_add(struct sbx_strv *sv, const char *s, struct sbx_err *err) SBX_MUST_USE;
-int sbx_strv_addf(struct sbx_strv *sv, struct sbx_err *err, const char *fmt, ...) SBX_PRINTF(3, 4)
-	SBX_MUST_USE;
+int sbx_strv_addf(struct sbx_strv *sv, struct sbx_err *err, const char *fmt, ...)
+	SBX_PRINTF(3, 4) SBX_MUST_USE;
 
 /* Sets "NAME=value" in an environment vector: replaces the entry of that name or adds one. */
 int sbx_strv_setenv(struct sbx_strv *env, const char *name, const char *value,

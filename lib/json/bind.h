@@ -11,13 +11,13 @@
 struct sbx_strv;
 
 enum sbx_bind_kind {
-	SBX_BIND_STRING,   /* char *, owned; NUL inside refused */
-	SBX_BIND_STRV,	   /* struct sbx_strv: array of strings */
-	SBX_BIND_ENV,	   /* struct sbx_strv of NAME=value: object of strings */
-	SBX_BIND_BOOL,	   /* bool */
-	SBX_BIND_U64,	   /* uint64_t */
-	SBX_BIND_VALUE,	   /* struct sbx_json: any value, for the caller to look into */
-	SBX_BIND_CUSTOM,   /* call the row's function */
+	SBX_BIND_STRING, /* char *, owned; NUL inside refused */
+	SBX_BIND_STRV,   /* struct sbx_strv: array of strings */
+	SBX_BIND_ENV,    /* struct sbx_strv of NAME=value: object of strings */
+	SBX_BIND_BOOL,   /* bool */
+	SBX_BIND_U64,    /* uint64_t */
+	SBX_BIND_VALUE,  /* struct sbx_json: any value, for the caller to look into */
+	SBX_BIND_CUSTOM, /* call the row's function */
 };
 
 struct sbx_bind {
