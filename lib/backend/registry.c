@@ -3,7 +3,7 @@
 
 #include "lib/backend/backend.h"
 #include "lib/backend/list.h"
-#include "lib/local/owner.h"
+#include "lib/proc/owner.h"
 
 const struct sbx_backend_ops *const sbx_backends[] = {
 	&sbx_backend_local,

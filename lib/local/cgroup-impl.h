@@ -7,7 +7,7 @@
 #include "lib/base/str.h"
 #include "lib/local/cgroup.h"
 #include "lib/local/mountinfo.h"
-#include "lib/local/owner.h"
+#include "lib/proc/owner.h"
 
 /* Controllers: what a tree has, and what a cgroup was given. */
 enum {

@@ -20,7 +20,7 @@
 #include "lib/base/err.h"
 #include "lib/base/fd.h"
 #include "lib/local/cgroup-impl.h"
-#include "lib/local/owner.h"
+#include "lib/proc/owner.h"
 
 enum {
 	PROCS_MAX = 1 << 20,

@@ -4,7 +4,7 @@
 
 #include "lib/backend/backend.h"
 #include "lib/base/err.h"
-#include "lib/local/owner.h"
+#include "lib/proc/owner.h"
 
 static void fill_spec(const struct sbx_request *req, const struct sbx_lang *lang,
 		      struct sbx_box_spec *spec)

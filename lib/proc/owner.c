@@ -1,4 +1,4 @@
-#include "lib/local/owner.h"
+#include "lib/proc/owner.h"
 
 #include <errno.h>
 #include <inttypes.h>
