@@ -184,8 +184,8 @@ static int run_doctor(struct sbx_app *app, const struct sbx_args *args, struct s
 
 static const struct sbx_opt doctor_opts[] = {
 	{.name = "format",
-	 .arg = "FORMAT",
-	 .help = "text, json or jsonl (text)",
+	 .arg = "text|json|jsonl",
+	 .help = "for a person, or as one value, or as a value a line (text)",
 	 .apply = sbx_list_format_apply,
 	 .offset = offsetof(struct doctor_opts, format)},
 	{.name = "backend",

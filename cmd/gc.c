@@ -43,8 +43,8 @@ static int run_gc(struct sbx_app *app, const struct sbx_args *args, struct sbx_e
 
 static const struct sbx_opt gc_opts[] = {
 	{.name = "format",
-	 .arg = "FORMAT",
-	 .help = "text, json or jsonl (text)",
+	 .arg = "text|json|jsonl",
+	 .help = "for a person, or as one value, or as a value a line (text)",
 	 .apply = sbx_list_format_apply},
 	{0},
 };

@@ -26,13 +26,11 @@
 #include "lib/base/fd.h"
 #include "lib/base/limits.h"
 #include "lib/base/mem.h"
-#include "lib/base/rand.h"
 #include "lib/event/event.h"
 #include "lib/sandbox/backends.h"
 #include "lib/sandbox/job.h"
 
 enum {
-	ID_LENGTH = 20,
 	CHUNK = 64 << 10,
 	PIPE_SIZE = 1 << 20, /* what may wait of a job whose turn to be printed has not come */
 	STATUS_SOME_FAILED = 123,
@@ -171,7 +169,7 @@ static int fork_job(struct jobs *j, struct slot *s, struct sbx_job_child *child,
 static int read_job(struct jobs *j, struct sbx_str line, bool too_long, struct sbx_request *req,
 		    struct sbx_err *wrong, struct sbx_err *err)
 {
-	char what[64], id[ID_LENGTH + 1];
+	char what[64];
 
 	if (sbx_request_copy(&j->opts->req, req, err) < 0)
 		return -1;
@@ -183,10 +181,8 @@ static int read_job(struct jobs *j, struct sbx_str line, bool too_long, struct s
 	else if (sbx_job_read(line, what, req, wrong) == 0 && req->id &&
 		 !sbx_seen_add(&j->seen, req->id))
 		sbx_fail_(wrong, SBX_E_INVALID, "%s: the id '%s' was there before", what, req->id);
-	if (!req->id) {
-		sbx_random_id(id, ID_LENGTH);
-		req->id = sbx_xstrdup(id);
-	}
+	if (!req->id)
+		req->id = sbx_run_id();
 	return 0;
 }
 

@@ -204,8 +204,8 @@ static int run_lang(struct sbx_app *app, const struct sbx_args *args, struct sbx
 
 static const struct sbx_opt lang_opts[] = {
 	{.name = "format",
-	 .arg = "FORMAT",
-	 .help = "text, json or jsonl (text)",
+	 .arg = "text|json|jsonl",
+	 .help = "for a person, or as one value, or as a value a line (text)",
 	 .apply = sbx_list_format_apply,
 	 .offset = offsetof(struct lang_opts, format)},
 	{.name = "backend",

@@ -159,9 +159,9 @@ static const struct sbx_opt run_opts[] = {
 	{ .name = "dry-run", .letter = 'n', .apply = sbx_opt_bool, AT(dry_run),
 	  .help = "print what would be done and start nothing" },
 
-	{ .name = "format", .arg = "FORMAT", .group = "output", .flags = SBX_OPT_SETTING,
+	{ .name = "format", .arg = "jsonl|raw|json", .group = "output", .flags = SBX_OPT_SETTING,
 	  .apply = set_format,
-	  .help = "jsonl: events; raw: the program's bytes; json: one object (raw on a terminal, else jsonl)" },
+	  .help = "events, the program's bytes, or one object (raw on a terminal, else jsonl)" },
 	{ .name = "raw", .letter = 'r', .apply = set_raw,
 	  .help = "the same as --format raw" },
 	{ .name = "raw-output", SWITCH, AT(render.raw_output),
@@ -308,7 +308,7 @@ int sbx_run_finish(struct sbx_render *render, struct sbx_signals *signals, int r
 		sbx_signals_restore(signals);
 		ran = sbx_render_drain(render, err);
 	}
-	if (ran < 0 && err->code == SBX_E_OUTPUT && err->sys == EPIPE && !signals->pipe_ignored)
+	if (ran < 0 && err->sys == EPIPE && !signals->pipe_ignored)
 		sbx_end_by_signal(SIGPIPE);
 	if (ran < 0)
 		return -1;
