@@ -89,12 +89,35 @@ static bool must_escape(uint32_t c)
 	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f || c == 0x2028 || c == 0x2029;
 }
 
+/*
+ * How many bytes from p on are surely plain (ASCII, nothing to escape), eight at a time.  A byte's highest bit is set in each
+ * term where the byte is: not ASCII; below 0x20; `"`; a backslash; DEL (https://graphics.stanford.edu/~seander/bithacks.html, hasless
+ * and haszero; a false positive only ends the run early).
+ */
+static size_t plain_run(const char *p, size_t n)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	size_t i = 0;
+
+	for (; n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+		uint64_t v, quote, slash, del;
+
+		memcpy(&v, p + i, sizeof(v));
+		quote = v ^ ones * '"';
+		slash = v ^ ones * '\\';
+		del = v ^ ones * 0x7f;
+		if ((v | (v - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & high)
+			break;
+	}
+	return i;
+}
+
 static void put_string(struct sbx_jw *jw, struct sbx_str s)
 {
 	const char *p = s.n > 0 ? s.p : "", *end = p + s.n, *run = p; /* run: not yet written */
 
 	put_c(jw, '"');
-	while (p < end) {
+	while ((p += plain_run(p, (size_t)(end - p))) < end) {
 		uint32_t c = (unsigned char)*p;
 		size_t n = c < 0x80 ? 1 : sbx_utf8_next(p, (size_t)(end - p), &c);
 
