@@ -16,8 +16,7 @@
 #include "lib/sandbox/backends.h"
 #include "lib/sandbox/box.h"
 
-/* A run takes nothing more from its program above SBX_OUT_HIGH; only the json sink queues more, which --max-output bounds. */
-#define QUEUE_MAX ((size_t)1 << 40)
+enum { QUEUE_MAX = 64 << 20 }; /* as in render.c */
 
 static struct sbx_sink *open_sink(const struct sbx_job_child *job, struct sbx_out *out)
 {

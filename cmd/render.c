@@ -9,10 +9,10 @@
 #include "lib/event/sinks.h"
 
 /*
- * Above SBX_OUT_HIGH a run takes nothing more from its program, and what is on the way then is bounded by the guest's credit: a
- * queue is never this full.
+ * Above SBX_OUT_HIGH a run takes nothing more from its program, and what is on the way then is
+ * bounded by the guest's credit: a queue is never this full.
  */
-#define QUEUE_MAX ((size_t)64 << 20)
+enum { QUEUE_MAX = 64 << 20 };
 
 static const char *const format_names[] = {
 	[SBX_FORMAT_JSONL] = "jsonl",
@@ -55,29 +55,15 @@ int sbx_events_fd_check(int fd, const char *where, struct sbx_err *err)
 	return 0;
 }
 
-/* --format json queues a whole run at its end: both streams, each byte as at most six ("\u0000"). */
-static size_t queue_max(const struct sbx_render_opts *opts)
-{
-	size_t max;
-
-	if (opts->format != SBX_FORMAT_JSON)
-		return QUEUE_MAX;
-	if (__builtin_mul_overflow(opts->max_output, 12, &max) ||
-	    __builtin_add_overflow(max, QUEUE_MAX, &max))
-		return SIZE_MAX;
-	return max;
-}
-
 /* The queue of fd, opened when it is first named. */
-static int out_of(struct sbx_render *r, int fd, size_t max, struct sbx_out **ret,
-		  struct sbx_err *err)
+static int out_of(struct sbx_render *r, int fd, struct sbx_out **ret, struct sbx_err *err)
 {
 	size_t i;
 
 	for (i = 0; i < r->n_outs && r->fd[i] != fd; i++)
 		;
 	if (i == r->n_outs) {
-		if (sbx_out_open(&r->out[i], fd, max, err) < 0)
+		if (sbx_out_open(&r->out[i], fd, QUEUE_MAX, err) < 0)
 			return -1;
 		r->fd[i] = fd;
 		r->n_outs++;
@@ -93,7 +79,7 @@ static int open_main_sink(struct sbx_render *r, const struct sbx_render_opts *op
 	struct sbx_sink_raw_opts raw = {.quiet = opts->quiet};
 	struct sbx_out *out;
 
-	if (out_of(r, STDOUT_FILENO, queue_max(opts), &out, err) < 0)
+	if (out_of(r, STDOUT_FILENO, &out, err) < 0)
 		return -1;
 	if (format == SBX_FORMAT_JSONL) {
 		r->sink = sbx_sink_jsonl(out, opts->seq);
@@ -101,7 +87,7 @@ static int open_main_sink(struct sbx_render *r, const struct sbx_render_opts *op
 		r->sink = sbx_sink_json(out, opts->max_output);
 	} else {
 		raw.out = out;
-		if (out_of(r, STDERR_FILENO, QUEUE_MAX, &raw.errout, err) < 0)
+		if (out_of(r, STDERR_FILENO, &raw.errout, err) < 0)
 			return -1;
 		raw.escape_out = !opts->raw_output && isatty(STDOUT_FILENO);
 		raw.escape_err = !opts->raw_output && isatty(STDERR_FILENO);
@@ -119,7 +105,7 @@ int sbx_render_open(struct sbx_render *r, const struct sbx_render_opts *opts, st
 		return -1;
 	if (opts->events_fd < 0)
 		return 0;
-	if (out_of(r, opts->events_fd, QUEUE_MAX, &events, err) < 0)
+	if (out_of(r, opts->events_fd, &events, err) < 0)
 		return -1;
 	r->sink = sbx_sink_tee(r->sink, sbx_sink_jsonl(events, opts->seq));
 	return 0;

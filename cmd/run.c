@@ -171,7 +171,7 @@ static const struct sbx_opt run_opts[] = {
 	{ .name = "events-fd", .arg = "N", .apply = set_events_fd, AT(render.events_fd),
 	  .help = "write events to descriptor N as well" },
 	{ .name = "quiet", .letter = 'q', SWITCH, AT(render.quiet),
-	  .help = "raw: do not say how the program ended" },
+	  .help = "raw: say only why a program did not end by itself" },
 	{ .name = "tty", .letter = 't', .flags = SBX_OPT_SETTING | SBX_OPT_NO, .apply = set_request,
 	  .help = "give the program a terminal" },
 	{ 0 },
