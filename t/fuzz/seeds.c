@@ -54,8 +54,10 @@ int main(int argc, char **argv)
 	struct dirent **names;
 	int n, failed = 0;
 
-	if (!seeds || !unit)
-		return fputs("usage: SBX_SEEDS=FOLDER .../fuzz-UNIT\n", stderr), 2;
+	if (!seeds || !unit) {
+		(void)fputs("usage: SBX_SEEDS=FOLDER .../fuzz-UNIT\n", stderr);
+		return 2;
+	}
 	(void)setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not swallow what was said before */
 	(void)snprintf(path, sizeof(path), "%s/%s", seeds, unit);
 	n = scandir(path, &names, is_seed, alphasort);
