@@ -4,6 +4,7 @@
  */
 #include "lib/def/lang.h"
 
+#include <assert.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@
 
 enum {
 	NAME_MAX_BYTES = 32,
-	VARIANTS_MAX = 64, /* of variants, of their needs and of their steps */
+	VARIANTS_MAX = 64,  /* of variants, of their needs and of their steps */
+	PATTERN_MAX = 1024, /* regcomp recurses */
 };
 
 /* --- ownership */
@@ -302,6 +304,9 @@ static int check_pattern(const char *pattern, bool group, const char *path, cons
 
 	if (!pattern)
 		return 0;
+	if (strlen(pattern) > PATTERN_MAX)
+		return sbx_fail(err, SBX_E_INVALID, "%s: %s: has more than %d bytes", path, key,
+				PATTERN_MAX);
 	code = regcomp(&re, pattern, REG_EXTENDED);
 	if (code != 0) {
 		char why[128];
@@ -378,6 +383,21 @@ static int check_variant(const struct sbx_lang_variant *variant, const char *whe
 	return check_command(&variant->run, true, run, err);
 }
 
+static int check_variable(const char *variable, const char *path, struct sbx_err *err)
+{
+	static const char bytes[] =
+		"0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	const char *equals = strchr(variable, '=');
+	SBX_CLEANUP(sbx_freep) char *name = NULL, *where = NULL;
+
+	assert(equals); /* the row binds them so */
+	name = sbx_str_dup((struct sbx_str){.p = variable, .n = (size_t)(equals - variable)});
+	where = sbx_xasprintf("%s: env.%s", path, name);
+	if ((name[0] >= '0' && name[0] <= '9') || name[strspn(name, bytes)])
+		return sbx_fail(err, SBX_E_INVALID, "%s: is no name of a variable", where);
+	return check_text(equals + 1, false, where, err);
+}
+
 static int check_commands(const struct sbx_lang *lang, const char *path, struct sbx_err *err)
 {
 	for (size_t i = 0; i < lang->n_variants; i++) {
@@ -387,11 +407,7 @@ static int check_commands(const struct sbx_lang *lang, const char *path, struct 
 			return -1;
 	}
 	for (size_t i = 0; i < lang->env.n; i++) {
-		int n = (int)strcspn(lang->env.v[i], "=");
-		SBX_CLEANUP(sbx_freep)
-		char *where = sbx_xasprintf("%s: env.%.*s", path, n, lang->env.v[i]);
-
-		if (check_text(lang->env.v[i] + n + 1, false, where, err) < 0)
+		if (check_variable(lang->env.v[i], path, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -7,7 +7,7 @@
 struct sbx_err;
 struct sbx_lang;
 
-/* Only this much of the code is looked at: it may be 64 MiB of hostile text, and this happens before any limit holds. */
+/* Only this much of the code is looked at, and nothing behind a NUL: it may be 64 MiB of hostile text, and no limit holds yet. */
 enum { SBX_SOURCE_LOOK = 256 << 10 };
 
 /*
