@@ -137,8 +137,7 @@ int sbx_cg_write(struct sbx_cgroup *cg, size_t i, const char *file, uint64_t val
 	struct sbx_err err = SBX_ERR_INIT;
 	char text[64];
 
-	if (!word)
-		(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
 	if (sbx_write_text_at(cg->fd[i], file, word ? word : text, &err) == 0)
 		return 0;
 	cg->refused = err.sys;

@@ -182,6 +182,8 @@ static void make_file(const char *name, const char *text)
 
 	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
 	f = fopen(path, "w");
+	if (!f)
+		abort();
 	(void)fputs(text, f);
 	(void)fclose(f);
 }
