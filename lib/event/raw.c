@@ -276,6 +276,34 @@ static int put_warn(struct raw *raw, const struct sbx_ev_warn *warn, struct sbx_
 	return say(raw, err);
 }
 
+/* Nothing degrades in silence; which and why is in the events, and in doctor's answer. */
+static int put_start(struct raw *raw, const struct sbx_ev_start *start, struct sbx_err *err)
+{
+	static const struct {
+		enum sbx_held held;
+		const char *words;
+	} weak[] = {{SBX_HELD_DEGRADED, "degraded"}, {SBX_HELD_UNSUPPORTED, "not held"}};
+	bool any = false;
+
+	for (size_t w = 0; w < SBX_ARRAY_SIZE(weak); w++) {
+		const char *sep = ": ";
+
+		for (int i = 0; i < SBX_CTL_COUNT_; i++) {
+			if (start->receipt->control[i].held != weak[w].held)
+				continue;
+			if (*sep == ':')
+				add(raw, "%s%s", any ? "; " : "", weak[w].words);
+			add(raw, "%s%s", sep, sbx_control_name((enum sbx_control)i));
+			sep = ", ";
+			any = true;
+		}
+	}
+	if (!any)
+		return 0;
+	add(raw, " (llmsbx doctor tells why)");
+	return say(raw, err);
+}
+
 static int put(struct sbx_sink *sink, const struct sbx_event *ev, struct sbx_err *err)
 {
 	struct raw *raw = (struct raw *)sink;
@@ -298,6 +326,7 @@ static int put(struct sbx_sink *sink, const struct sbx_event *ev, struct sbx_err
 	case SBX_EV_END:
 		return put_end(raw, &ev->end, err);
 	case SBX_EV_START:
+		return raw->opts.quiet ? 0 : put_start(raw, &ev->start, err);
 	case SBX_EV_DISPLAY:
 		break;
 	}

@@ -70,14 +70,42 @@ static void put_end(struct rig *rig, struct sbx_ev_end end)
 	put(rig, (struct sbx_event){.type = SBX_EV_END, .end = end});
 }
 
+static void put_receipt(struct rig *rig, struct sbx_receipt *receipt)
+{
+	put(rig, (struct sbx_event){.type = SBX_EV_START, .start = {.receipt = receipt}});
+}
+
 static const struct sbx_ev_end exited = {.outcome = SBX_OUT_EXITED, .has_exit_code = true};
+
+TEST(what_is_weak_is_said)
+{
+	struct sbx_receipt receipt = {0};
+	struct rig rig;
+
+	sbx_receipt_set(&receipt, SBX_CTL_NETWORK, SBX_HELD_ENFORCED, "network namespace");
+	sbx_receipt_set(&receipt, SBX_CTL_MEMORY, SBX_HELD_DEGRADED, "polling");
+	sbx_receipt_set(&receipt, SBX_CTL_PIDS, SBX_HELD_DEGRADED, "RLIMIT_NPROC");
+	sbx_receipt_set(&receipt, SBX_CTL_CPU, SBX_HELD_UNSUPPORTED, "no cgroup");
+	rig_open(&rig, false, (struct sbx_sink_raw_opts){.quiet = false});
+	put_receipt(&rig, &receipt);
+	ok_str(text(&rig, 0), "");
+	ok_str(text(&rig, 1),
+	       "llmsbx: degraded: memory, pids; not held: cpu (llmsbx doctor tells why)\n");
+	rig_close(&rig);
+
+	rig_open(&rig, false, (struct sbx_sink_raw_opts){.quiet = true});
+	put_receipt(&rig, &receipt);
+	ok_str(text(&rig, 1), "");
+	rig_close(&rig);
+}
 
 TEST(bytes_go_through)
 {
 	struct rig rig;
 
 	rig_open(&rig, false, (struct sbx_sink_raw_opts){.quiet = false});
-	put(&rig, (struct sbx_event){.type = SBX_EV_START});
+	put(&rig, (struct sbx_event){.type = SBX_EV_START,
+				     .start = {.receipt = &(struct sbx_receipt){0}}});
 	put_bytes(&rig, SBX_EV_STDOUT, SBX_STR("a\0\xff\x1b[31m"));
 	put_bytes(&rig, SBX_EV_STDERR, SBX_STR("\xe2\x82"));
 	put_bytes(&rig, SBX_EV_STDOUT, SBX_STR(""));
@@ -325,6 +353,7 @@ TEST(what_is_escaped)
 	      "A\\xe2\xe2\x82\xac\\xf0\\x9f\\x1b");
 }
 
-TAP_MAIN(RUN(bytes_go_through), RUN(limits_that_ended_it), RUN(limits_that_it_survived),
-	 RUN(failures), RUN(limit_and_error), RUN(a_line_begins_at_a_line), RUN(notices),
-	 RUN(endless_message), RUN(escapes_across_chunks), RUN(what_is_escaped))
+TAP_MAIN(RUN(what_is_weak_is_said), RUN(bytes_go_through), RUN(limits_that_ended_it),
+	 RUN(limits_that_it_survived), RUN(failures), RUN(limit_and_error),
+	 RUN(a_line_begins_at_a_line), RUN(notices), RUN(endless_message),
+	 RUN(escapes_across_chunks), RUN(what_is_escaped))
