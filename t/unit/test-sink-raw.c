@@ -101,11 +101,11 @@ TEST(what_is_weak_is_said)
 
 TEST(bytes_go_through)
 {
+	static const struct sbx_receipt receipt;
 	struct rig rig;
 
 	rig_open(&rig, false, (struct sbx_sink_raw_opts){.quiet = false});
-	put(&rig, (struct sbx_event){.type = SBX_EV_START,
-				     .start = {.receipt = &(struct sbx_receipt){0}}});
+	put(&rig, (struct sbx_event){.type = SBX_EV_START, .start = {.receipt = &receipt}});
 	put_bytes(&rig, SBX_EV_STDOUT, SBX_STR("a\0\xff\x1b[31m"));
 	put_bytes(&rig, SBX_EV_STDERR, SBX_STR("\xe2\x82"));
 	put_bytes(&rig, SBX_EV_STDOUT, SBX_STR(""));
