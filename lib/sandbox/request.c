@@ -549,6 +549,8 @@ static int set_env(const struct setting *s, struct sbx_err *err)
 static int add_env_line(struct sbx_request *req, struct sbx_str line, const char *where,
 			struct sbx_err *err)
 {
+	struct sbx_str rest, name = {.n = 0};
+
 	if (line.n > 0 && line.p[line.n - 1] == '\r')
 		line.n--;
 	while (line.n > 0 && (line.p[0] == ' ' || line.p[0] == '\t')) {
@@ -557,11 +559,11 @@ static int add_env_line(struct sbx_request *req, struct sbx_str line, const char
 	}
 	if (line.n == 0 || line.p[0] == '#')
 		return 0;
-	for (size_t i = 0; i < line.n && line.p[i] != '='; i++) {
-		if (line.p[i] == ' ' || line.p[i] == '\t')
-			return sbx_fail(err, SBX_E_USAGE, "%s: the name '%.*s' holds a blank",
-					where, (int)(i < QUOTE_MAX ? i : QUOTE_MAX), line.p);
-	}
+	rest = line;
+	(void)sbx_str_split(&rest, '=', &name);
+	if (memchr(name.p, ' ', name.n) || memchr(name.p, '\t', name.n))
+		return sbx_fail(err, SBX_E_USAGE, "%s: the name '%.*s' holds a blank", where,
+				(int)(name.n < QUOTE_MAX ? name.n : QUOTE_MAX), name.p);
 	return add_env(req, line, where, err);
 }
 

@@ -221,7 +221,7 @@ TEST(env_file)
 	sbx_request_release(&req);
 
 	make_file("env", "A=1\nB C=2\n");
-	ok_fail(try_in("env-file", "env", err), SBX_E_USAGE, "line 2: the name 'B' holds");
+	ok_fail(try_in("env-file", "env", err), SBX_E_USAGE, "line 2: the name 'B C' holds");
 	make_file("env", "=2\n");
 	ok_fail(try_in("env-file", "env", err), SBX_E_USAGE, "line 1: '=2' has no name");
 	ok_fail(try_in("env-file", "nope", err), SBX_E_USAGE, "nope");
