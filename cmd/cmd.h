@@ -1,8 +1,9 @@
 /*
  * What a command is, and all that it sees of main.c.
  *
- * Adding one: cmd/foo.c ending in its record, a row in cmd/table.c, Makefile.am, man/llmsbx-foo.1, t/NNNN-foo.bats, NEWS.
- * Tests that check you then: 0010 (help of every command), 0020 (the manual equals the help).
+ * Adding one: cmd/foo.c ending in its record, a row in cmd/table.c, Makefile.am, man/llmsbx-foo.1,
+ * t/NNNN-foo.bats, NEWS.  Tests that check you then: 0010 (help of every command), 0020 (the manual
+ * equals the help).
  */
 #pragma once
 
@@ -49,5 +50,5 @@ int sbx_cmd_get(const char *name, const struct sbx_cmd **ret, struct sbx_err *er
 /* The text of `llmsbx --help`. help.c. */
 void sbx_help_all(FILE *to);
 
-/* The rows of `run`, which config.json and the variables can set as well; ctx is private to run.c. */
+/* Fails unless every entry is an option of `run` with a value that it can have.  run.c. */
 int sbx_run_check_conf(const struct sbx_conf *conf, struct sbx_err *err) SBX_MUST_USE;

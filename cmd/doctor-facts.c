@@ -1,6 +1,6 @@
 /*
- * The machine as the kernel shows it.  These are hints for a person who wants to know why a control is degraded; what a run really
- * has is measured by a run.
+ * The machine as the kernel shows it.  These are hints for a person who wants to know why a control
+ * is degraded; what a run really has is measured by a run.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -175,7 +175,10 @@ static void find_ids(struct sbx_buf *text)
 static void find_landlock(struct sbx_buf *text)
 {
 	SBX_CLEANUP(sbx_freep) char *words = NULL;
-	/* LANDLOCK_CREATE_RULESET_VERSION: the call then answers the ABI's number and makes nothing. */
+	/*
+	 * LANDLOCK_CREATE_RULESET_VERSION: the call then answers the ABI's number and makes
+	 * nothing.
+	 */
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
 
 	if (abi < 1)

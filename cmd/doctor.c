@@ -1,6 +1,7 @@
 /*
- * Theory of operation.  What a machine can enforce is not guessed from its looks: a default run of the smallest kind is made and its
- * receipt is read off its `start` event.  The language of that run is whichever is installed and needs no compiler.
+ * Theory of operation.  What a machine can enforce is not guessed from its looks: a default run of
+ * the smallest kind is made and its receipt is read off its `start` event.  The language of that
+ * run is whichever is installed and needs no compiler.
  */
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +72,10 @@ static int find_language(struct sbx_backend *be, struct sbx_langs *langs,
 			"'llmsbx lang list' tells what to install");
 }
 
-/* An empty program, with every control that is missing accepted so that the receipt is seen in full. */
+/*
+ * An empty program, with every control that is missing accepted so that the receipt is seen in
+ * full.
+ */
 static int try_run(const char *backend, const struct sbx_app *app, struct seen *seen,
 		   struct sbx_err *err)
 {
@@ -170,7 +174,9 @@ static int run_doctor(struct sbx_app *app, const struct sbx_args *args, struct s
 		return -1;
 	if (args->n_operands > 0)
 		return sbx_fail(err, SBX_E_USAGE, "takes no arguments");
-	/* A machine where nothing can be tried is what this command is for: that is in the report. */
+	/*
+	 * A machine where nothing can be tried is what this command is for: that is in the report.
+	 */
 	if (try_run(o.backend, app, &seen, &seen.error) < 0 && seen.error.code == SBX_E_USAGE) {
 		*err = seen.error;
 		return -1;

@@ -1,7 +1,8 @@
 /*
- * Theory of operation.  A job is a process of its own, so that its failure costs one job and N of them need no common loop.  It
- * makes its sandbox while it still waits for its turn: on cgroup v1 most of that time is the kernel's, not the processor's.  It is
- * cancelled by the signals that llmsbx passes on, and by the death of llmsbx.
+ * Theory of operation.  A job is a process of its own, so that its failure costs one job and N of
+ * them need no common loop.  It makes its sandbox while it still waits for its turn: on cgroup v1
+ * most of that time is the kernel's, not the processor's.  It is cancelled by the signals that
+ * llmsbx passes on, and by the death of llmsbx.
  */
 #include <poll.h>
 #include <signal.h>
@@ -40,7 +41,10 @@ static int put_failed(const struct sbx_job_child *job, struct sbx_sink *sink,
 	return sbx_emit(&em, &ev, err);
 }
 
-/* The language, as far as it shows without reading a file: a wrong guess costs a sandbox that nobody used. */
+/*
+ * The language, as far as it shows without reading a file: a wrong guess costs a sandbox that
+ * nobody used.
+ */
 static const struct sbx_lang *guess_language(struct sbx_langs *langs, const struct sbx_request *req)
 {
 	struct sbx_err ignored = SBX_ERR_INIT;
@@ -105,7 +109,10 @@ void sbx_job_child(struct sbx_job_child *job)
 	struct sbx_sink *sink;
 	int r;
 
-	/* Whoever kills llmsbx ends its jobs; one that died before this line closed go_fd, and the output has no reader. */
+	/*
+	 * Whoever kills llmsbx ends its jobs; one that died before this line closed go_fd, and the
+	 * output has no reader.
+	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (sbx_out_open(&out, job->out_fd, QUEUE_MAX, &err) < 0)
 		_exit(SBX_JOB_BROKEN);

@@ -1,10 +1,12 @@
 /*
- * Theory of operation.  A line of the input becomes a request, the request a child (jobs-child.c) that writes its events to a pipe.
- * At most -j children run; as many again have their sandbox ready and wait for their turn.  Events are passed on as whole lines,
- * never interleaved, so nothing of them is kept here: when our reader is slow we stop reading the pipes, and each child slows
- * its program down.  With --keep-order only the oldest job's pipe is read; the others wait in theirs.
+ * Theory of operation.  A line of the input becomes a request, the request a child (jobs-child.c)
+ * that writes its events to a pipe.  At most -j children run; as many again have their sandbox
+ * ready and wait for their turn.  Events are passed on as whole lines, never interleaved, so
+ * nothing of them is kept here: when our reader is slow we stop reading the pipes, and each child
+ * slows its program down.  With --keep-order only the oldest job's pipe is read; the others wait in
+ * theirs.
  *
- *	free -> ahead (its sandbox is made) -> running -> exited (events are left in the pipe) -> free
+ *	free -> ahead (its sandbox is made) -> running -> exited (events are left) -> free
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -165,7 +167,9 @@ static int fork_job(struct jobs *j, struct slot *s, struct sbx_job_child *child,
 	return s->pid_fd < 0 ? sbx_fail_sys(err, errno, "cannot watch a job") : 0;
 }
 
-/* The request of one line; what is wrong with it is in *wrong, and the job then fails under its id. */
+/*
+ * The request of one line; what is wrong with it is in *wrong, and the job then fails under its id.
+ */
 static int read_job(struct jobs *j, struct sbx_str line, bool too_long, struct sbx_request *req,
 		    struct sbx_err *wrong, struct sbx_err *err)
 {
@@ -326,7 +330,10 @@ static void signal_jobs(const struct jobs *j, int sig)
 	}
 }
 
-/* A terminal sends its signals to every process of the group; what others sent to us alone is passed on. */
+/*
+ * A terminal sends its signals to every process of the group; what others sent to us alone is
+ * passed on.
+ */
 static void take_signals(struct jobs *j)
 {
 	struct signalfd_siginfo info;

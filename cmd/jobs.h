@@ -1,6 +1,6 @@
 /*
- * run --jobs: what its three parts hand to each other.  jobs.c has the loop, jobs-input.c reads lines, jobs-child.c is one job in a
- * process of its own.
+ * run --jobs: what its three parts hand to each other.  jobs.c has the loop, jobs-input.c reads
+ * lines, jobs-child.c is one job in a process of its own.
  */
 #pragma once
 
@@ -32,7 +32,10 @@ void sbx_lines_release(struct sbx_lines *l);
 /* Reads once, more when there is: what poll() says is there. */
 int sbx_lines_fill(struct sbx_lines *l, struct sbx_err *err) SBX_MUST_USE;
 
-/* The next line that is not blank, borrowed until the next fill; false when more must be read first, or at the end. *ret_long: it was cut. */
+/*
+ * The next line that is not blank, borrowed until the next fill; false when more must be read
+ * first, or at the end. *ret_long: it was cut.
+ */
 bool sbx_lines_next(struct sbx_lines *l, struct sbx_str *line, bool *ret_long);
 
 /* The ids that were there: 16 bytes of a digest each. */
@@ -52,10 +55,12 @@ struct sbx_job_child {
 	struct sbx_request *req; /* with an id */
 	struct sbx_err wrong;    /* of the line; OK: it is a job */
 	int out_fd;              /* where its events go */
-	int go_fd; /* end of file there: the program may run; what can be done before is done before */
+	int go_fd;               /* at its end of file the program may run */
 	int signal_fd;
 };
 
-/* Its exit status says how it ended: the outcome, and whether the status for the shell was not 0. */
+/*
+ * Its exit status says how it ended: the outcome, and whether the status for the shell was not 0.
+ */
 enum { SBX_JOB_OUTCOME = 0x1f, SBX_JOB_NOT_ZERO = 0x20, SBX_JOB_BROKEN = 0x40 };
 void sbx_job_child(struct sbx_job_child *job) SBX_NORETURN;

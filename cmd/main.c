@@ -1,10 +1,12 @@
 /*
- * Theory of operation.  A command line is taken apart with the command's own table before anything is loaded, so that --help and
- * a misspelled option cost nothing and depend on nothing.  Then what the command's flags ask for is set up, it runs, and standard
- * output is flushed and closed *here*, so that a full disk or /dev/full is never silent.  A failure is one line on stderr.
+ * Theory of operation.  A command line is taken apart with the command's own table before anything
+ * is loaded, so that --help and a misspelled option cost nothing and depend on nothing.  Then what
+ * the command's flags ask for is set up, it runs, and standard output is flushed and closed *here*,
+ * so that a full disk or /dev/full is never silent.  A failure is one line on stderr.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/fd.h"
+#include "lib/base/log.h"
 
 /* The whole line in one write, so that several llmsbx on one terminal do not mix theirs. */
 static void complain(const struct sbx_cmd *cmd, const struct sbx_err *err)
@@ -60,6 +63,16 @@ static int find_command(const char *word, const struct sbx_cmd **ret, struct sbx
 	return sbx_cmd_get(word, ret, err);
 }
 
+/* A level that is not one is as good as none: this is for finding faults, not for setting limits. */
+static void set_log_level(void)
+{
+	const char *name = getenv("LLMSBX_LOG");
+	enum sbx_log_level level;
+
+	if (name && sbx_log_level_parse(sbx_str_of(name), &level))
+		sbx_log_set_level(level);
+}
+
 /* Nothing that was printed may be lost without a word. */
 static int close_stdout(struct sbx_err *err)
 {
@@ -87,6 +100,7 @@ int main(int argc, char **argv)
 		sbx_help_all(stderr);
 		return 2;
 	}
+	set_log_level();
 	if (find_command(argv[1], &cmd, &err) == 0)
 		status = run_command(cmd, &app, argc - 1, argv + 1, &err);
 	if (status < 0) {

@@ -22,7 +22,9 @@ enum {
 
 /* --- small things ------------------------------------------------------------------------- */
 
-/* Optimal string alignment distance, given up (as limit) for words that are too long to be options. */
+/*
+ * Optimal string alignment distance, given up (as limit) for words that are too long to be options.
+ */
 static size_t distance(const char *a, const char *b, size_t limit)
 {
 	enum { MAX = 32 };

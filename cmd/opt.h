@@ -24,8 +24,8 @@ enum sbx_opt_flag {
 };
 
 /*
- * value is never NULL: "true" for a switch, "false" for its --no- form.  where names the place for messages ("--timeout",
- * "LLMSBX_TIMEOUT", "config.json: timeout").
+ * value is never NULL: "true" for a switch, "false" for its --no- form.  where names the place for
+ * messages ("--timeout", "LLMSBX_TIMEOUT", "config.json: timeout").
  */
 typedef int sbx_opt_apply(const struct sbx_opt *opt, const char *value, const char *where,
 			  void *ctx, struct sbx_err *err);
@@ -68,22 +68,30 @@ int sbx_args_parse(struct sbx_args *args, const struct sbx_cmd *cmd, int argc, c
 int sbx_args_apply(const struct sbx_args *args, void *ctx, struct sbx_err *err) SBX_MUST_USE;
 void sbx_args_release(struct sbx_args *args);
 
-/* Applies the setting called name, from config.json or a variable (dashes and underscores alike); SBX_E_USAGE names the nearest one. */
+/*
+ * Applies the setting called name, from config.json or a variable (dashes and underscores alike);
+ * SBX_E_USAGE names the nearest one.
+ */
 int sbx_opt_set(const struct sbx_opt *rows, const char *name, const char *value, const char *where,
 		void *ctx, struct sbx_err *err) SBX_MUST_USE;
 
-/* Whether word is written like a long option of the table (`--name`, `--name=value`, `--no-name`). */
+/*
+ * Whether word is written like a long option of the table (`--name`, `--name=value`, `--no-name`).
+ */
 bool sbx_opt_looks_like(const struct sbx_opt *rows, const char *word);
 
 /* The text of `llmsbx CMD --help`, at most 80 columns wide. */
 void sbx_opt_help(FILE *to, const struct sbx_cmd *cmd);
 
-/* One line an option: command TAB names by comma TAB argument TAB help; the first line is the command itself. */
+/*
+ * One line an option: command TAB names by comma TAB argument TAB help; the first line is the
+ * command itself.
+ */
 void sbx_opt_dump(FILE *to, const struct sbx_cmd *cmd);
 
 /*
- * For "did you mean": true when candidate is nearer to word than all before it and near enough to be meant.  *best starts at
- * SBX_NEAR_INIT.
+ * For "did you mean": true when candidate is nearer to word than all before it and near enough to
+ * be meant.  *best starts at SBX_NEAR_INIT.
  */
 enum { SBX_NEAR_INIT = 3 };
 bool sbx_near(const char *word, const char *candidate, size_t *best);

@@ -32,7 +32,7 @@ enum { SBX_RENDER_OUTS = 3 };
 struct sbx_render {
 	struct sbx_sink *sink; /* owned */
 	struct sbx_out out[SBX_RENDER_OUTS];
-	int fd[SBX_RENDER_OUTS]; /* as the caller names them: one queue each, however often it is named */
+	int fd[SBX_RENDER_OUTS]; /* the caller's number: one queue for each */
 	size_t n_outs;
 };
 

@@ -1,8 +1,9 @@
 /*
- * Theory of operation.  Settings are laid over each other from far to near: built in, share/, /etc, the user's config.json,
- * LLMSBX_* variables, options.  Code that comes from standard input is read before signals are caught, so that a person at a
- * terminal can still leave.  Then INT, TERM, HUP and PIPE are blocked and read from a signalfd: the run ends its tree, writes its
- * `end`, and only then does llmsbx die of the signal.
+ * Theory of operation.  Settings are laid over each other from far to near: built in, share/, /etc,
+ * the user's config.json, LLMSBX_* variables, options.  Code that comes from standard input is read
+ * before signals are caught, so that a person at a terminal can still leave.  Then INT, TERM, HUP
+ * and PIPE are blocked and read from a signalfd: the run ends its tree, writes its `end`, and only
+ * then does llmsbx die of the signal.
  */
 #include "cmd/run.h"
 
@@ -142,7 +143,8 @@ static const struct sbx_opt run_opts[] = {
 	{ .name = "disk", .arg = "SIZE", REQUEST,
 	  .help = "work directory (a quarter of the memory)" },
 	{ .name = "max-output", .arg = "SIZE", REQUEST,
-	  .help = "bytes kept of stdout and of stderr (64m); after sixteen times as much the program is ended" },
+	  .help = "bytes kept of stdout and of stderr (64m); a program that prints "
+		  "sixteen times as much is ended" },
 
 	{ .name = "backend", .arg = "NAME", .group = "containment", REQUEST,
 	  .help = "where sandboxes are made (local)" },
@@ -237,7 +239,10 @@ static int read_code(struct sbx_request *req, struct sbx_err *err)
 	return sbx_read_all(STDIN_FILENO, "standard input", &req->code, err);
 }
 
-/* Where the code and the arguments come from.  *ret_stdin_free: nobody else reads our standard input. */
+/*
+ * Where the code and the arguments come from.  *ret_stdin_free: nobody else reads our standard
+ * input.
+ */
 static int place_operands(struct sbx_run_opts *o, const struct sbx_args *args, bool *ret_stdin_free,
 			  struct sbx_err *err)
 {
@@ -267,7 +272,10 @@ static int place_operands(struct sbx_run_opts *o, const struct sbx_args *args, b
 	return 0;
 }
 
-/* The program's standard input: --stdin, else ours unless the code is read from it.  An opened file is *ret_fd, the caller's. */
+/*
+ * The program's standard input: --stdin, else ours unless the code is read from it.  An opened file
+ * is *ret_fd, the caller's.
+ */
 static int place_stdin(struct sbx_run_opts *o, bool stdin_free, int *ret_fd, struct sbx_err *err)
 {
 	const char *path = o->stdin_path;
@@ -300,7 +308,10 @@ static int print_plan(struct sbx_run_env *env, struct sbx_request *req, struct s
 	return 0;
 }
 
-/* A reader that went away ends us as it ends every filter, unless our caller wants to see the error. */
+/*
+ * A reader that went away ends us as it ends every filter, unless our caller wants to see the
+ * error.
+ */
 int sbx_run_finish(struct sbx_render *render, struct sbx_signals *signals, int ran,
 		   const struct sbx_result *result, struct sbx_err *err)
 {

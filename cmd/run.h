@@ -22,8 +22,9 @@ struct sbx_run_opts {
 struct sbx_signals;
 
 /*
- * The end of a command that ran something: what is queued is written, waiting for a slow reader, and then the status is returned, or
- * -1, or llmsbx dies of the signal that cancelled it or of its reader's absence.  ran is what sbx_run said.
+ * The end of a command that ran something: what is queued is written, waiting for a slow reader,
+ * and then the status is returned, or -1, or llmsbx dies of the signal that cancelled it or of its
+ * reader's absence.  ran is what sbx_run said.
  */
 int sbx_run_finish(struct sbx_render *render, struct sbx_signals *signals, int ran,
 		   const struct sbx_result *result, struct sbx_err *err) SBX_MUST_USE;

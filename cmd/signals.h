@@ -1,7 +1,9 @@
 /*
- * The signals that end a run: caught while it goes on, and died of in the end, so that a shell sees what it expects.
+ * The signals that end a run: caught while it goes on, and died of in the end, so that a shell sees
+ * what it expects.
  *
- * What the caller ignored before we began (nohup, a background job of a shell without job control) stays ignored.
+ * What the caller ignored before we began (nohup, a background job of a shell without job control)
+ * stays ignored.
  */
 #pragma once
 
@@ -19,7 +21,10 @@ struct sbx_signals {
 /* Blocks them: nothing but the descriptor tells of them then. */
 int sbx_signals_open(struct sbx_signals *s, struct sbx_err *err) SBX_MUST_USE;
 
-/* Gives them their defaults again, so that waiting for a slow reader can be interrupted; one that is pending acts now. */
+/*
+ * Gives them their defaults again, so that waiting for a slow reader can be interrupted; one that
+ * is pending acts now.
+ */
 void sbx_signals_restore(struct sbx_signals *s);
 
 /* Ends this process by that signal, as if it had never been caught. */

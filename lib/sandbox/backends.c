@@ -71,8 +71,8 @@ static int try_variant(struct sbx_backend *be, const struct sbx_lang *lang,
 	return 0;
 }
 
-int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sbx_backends_lang *ret,
-		  struct sbx_err *err)
+int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang,
+		      struct sbx_backends_lang *ret, struct sbx_err *err)
 {
 	struct sbx_backends_lang first = {0};
 

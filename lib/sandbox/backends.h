@@ -17,16 +17,19 @@ int sbx_backends_open(const char *name, struct sbx_backend **ret, struct sbx_err
 void sbx_backends_close(struct sbx_backend *be); /* NULL is fine */
 void sbx_backends_closep(struct sbx_backend **be);
 
-/* Removes what dead llmsbx processes left with every backend; adds a line a thing removed to removed. */
+/*
+ * Removes what dead llmsbx processes left with every backend; adds a line a thing removed to
+ * removed.
+ */
 int sbx_backends_sweep(struct sbx_strv *removed, struct sbx_err *err) SBX_MUST_USE;
 
 /* How a language stands on a backend. */
 struct sbx_backends_lang {
 	bool ready;
-	size_t variant; /* the one that a run takes; 0 when none is ready */
-	char *program; /* owned; the path inside of what it needs first; NULL when that is not there */
+	size_t variant;                      /* the one that a run takes; 0 when none is ready */
+	char *program;                       /* owned; where its first need is; NULL: nowhere */
 	const struct sbx_lang_need *missing; /* borrowed from the language; NULL when ready */
 };
-int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang, struct sbx_backends_lang *ret,
-		  struct sbx_err *err) SBX_MUST_USE;
+int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang,
+		      struct sbx_backends_lang *ret, struct sbx_err *err) SBX_MUST_USE;
 void sbx_backends_lang_release(struct sbx_backends_lang *h);

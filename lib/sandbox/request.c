@@ -151,7 +151,10 @@ static int copy_strv(const struct sbx_strv *from, struct sbx_strv *to, struct sb
 	return 0;
 }
 
-/* Everything that lies behind a pointer; ret holds the plain values of from already and owns nothing yet. */
+/*
+ * Everything that lies behind a pointer; ret holds the plain values of from already and owns
+ * nothing yet.
+ */
 static int copy_owned(const struct sbx_request *from, struct sbx_request *ret, struct sbx_err *err)
 {
 	if (sbx_buf_add(&ret->code, from->code.p, from->code.len, err) < 0 ||
@@ -338,7 +341,10 @@ static int set_network(const struct setting *s, struct sbx_err *err)
 	return 0;
 }
 
-/* Names would have to be looked up in a passwd file, and there are two: the host's and the sandbox's. */
+/*
+ * Names would have to be looked up in a passwd file, and there are two: the host's and the
+ * sandbox's.
+ */
 static int set_user(const struct setting *s, struct sbx_err *err)
 {
 	struct sbx_str rest = s->value, uid = {0}, gid;
@@ -381,7 +387,8 @@ static int add_glob(const struct setting *s, struct sbx_err *err)
 /* --- paths -------------------------------------------------------------------------------- */
 
 /*
- * path without "//", "." and ".." (taken out by name: the folders are the sandbox's, where no link has been made yet).  NULL when
+ * path without "//", "." and ".." (taken out by name: the folders are the sandbox's, where no link
+ * has been made yet).  NULL when
  * ".." leads out.  The result of "/" and "a/.." is empty; a leading "/" is kept elsewhere.
  */
 static char *clean_path(const char *path)
@@ -425,7 +432,10 @@ static int set_workdir(const struct setting *s, struct sbx_err *err)
 	return 0;
 }
 
-/* Splits HOST:REST at the last colon, so that HOST may hold colons; no colon: rest is NULL. Owned by the caller. */
+/*
+ * Splits HOST:REST at the last colon, so that HOST may hold colons; no colon: rest is NULL. Owned
+ * by the caller.
+ */
 static char *split_host(const char *text, const char **rest)
 {
 	const char *colon = strrchr(text, ':');
@@ -446,7 +456,10 @@ static int check_host(const char *host, const char *where, struct stat *st, stru
 			sbx_strerror(errno));
 }
 
-/* The place of HOST below the work directory: DEST, or DEST/NAME for a DEST that ends in '/', or NAME. */
+/*
+ * The place of HOST below the work directory: DEST, or DEST/NAME for a DEST that ends in '/', or
+ * NAME.
+ */
 static int resolve_dest(const char *host, const char *dest, const char *where, char **ret,
 			struct sbx_err *err)
 {
@@ -523,7 +536,10 @@ static int add_mount(const struct setting *s, struct sbx_err *err)
 
 /* --- environment -------------------------------------------------------------------------- */
 
-/* K=V sets, K alone takes the caller's value and is left out where the caller has none; as docker does. */
+/*
+ * K=V sets, K alone takes the caller's value and is left out where the caller has none; as docker
+ * does.
+ */
 static int add_env(struct sbx_request *req, struct sbx_str entry, const char *where,
 		   struct sbx_err *err)
 {
@@ -545,7 +561,10 @@ static int set_env(const struct setting *s, struct sbx_err *err)
 	return add_env(s->req, s->value, s->where, err);
 }
 
-/* One line of an --env-file: blank in front is dropped, '#' begins a comment, the value is taken as it stands, quotes included. */
+/*
+ * One line of an --env-file: blank in front is dropped, '#' begins a comment, the value is taken as
+ * it stands, quotes included.
+ */
 static int add_env_line(struct sbx_request *req, struct sbx_str line, const char *where,
 			struct sbx_err *err)
 {
