@@ -37,7 +37,7 @@ static uint8_t *room(struct chan *ch, size_t n)
 			ch->out_head = 0;
 			continue;
 		}
-		struct pollfd fd = { .fd = ch->out_fd, .events = POLLOUT };
+		struct pollfd fd = {.fd = ch->out_fd, .events = POLLOUT};
 
 		(void)poll(&fd, 1, -1);
 		chan_flush(ch);
@@ -64,7 +64,7 @@ struct sbx_coder chan_begin(struct chan *ch)
 
 void chan_end(struct chan *ch, struct sbx_coder *c, uint8_t type, uint32_t req)
 {
-	struct sbx_frame f = { .type = type, .req = req, .n = (uint32_t)c->at };
+	struct sbx_frame f = {.type = type, .req = req, .n = (uint32_t)c->at};
 
 	if (!sbx_coder_ok(c))
 		die("a message of ours is too long");
@@ -79,7 +79,7 @@ void chan_u32(struct chan *ch, uint8_t type, uint8_t stream, uint32_t req, uint3
 
 	sbx_code_u32(&c, &v);
 	chan_frame(ch, &(struct sbx_frame){
-			       .type = type, .stream = stream, .req = req, .p = payload, .n = 4 });
+			       .type = type, .stream = stream, .req = req, .p = payload, .n = 4});
 }
 
 uint8_t *chan_data(struct chan *ch)
@@ -89,8 +89,8 @@ uint8_t *chan_data(struct chan *ch)
 
 void chan_send_data(struct chan *ch, uint8_t stream, uint32_t req, uint32_t n)
 {
-	sbx_wire_header(ch->out + ch->out_len,
-			&(struct sbx_frame){
-				.type = SBX_WIRE_DATA, .stream = stream, .req = req, .n = n });
+	sbx_wire_header(
+		ch->out + ch->out_len,
+		&(struct sbx_frame){.type = SBX_WIRE_DATA, .stream = stream, .req = req, .n = n});
 	ch->out_len += SBX_WIRE_HEADER + n;
 }

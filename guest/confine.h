@@ -11,7 +11,7 @@
 
 #include "lib/guest/facts.h"
 
-enum { CONFINE_RLIMITS = 16, CONFINE_WRITABLE = 16 };
+enum { CONFINE_RLIMITS = 16, CONFINE_WRITABLE = 65 };
 
 struct confine {
 	uid_t uid;
@@ -20,10 +20,12 @@ struct confine {
 	bool seccomp, landlock; /* install them */
 	struct {
 		int resource;
-		uint64_t value; /* soft and hard; lowered to the hard limit in force; UINT64_MAX: leave alone */
+		uint64_t
+			value; /* soft and hard; lowered to the hard limit in force; UINT64_MAX: leave alone */
 	} rlimit[CONFINE_RLIMITS];
 	unsigned int n_rlimits;
-	const char *writable[CONFINE_WRITABLE]; /* folders Landlock leaves writable, NULL-terminated: /sandbox /tmp /dev ... */
+	const char *writable
+		[CONFINE_WRITABLE]; /* folders Landlock leaves writable, NULL-terminated: /sandbox /tmp /dev ... */
 	unsigned int umask;
 	int oom_score_adj; /* written first */
 };

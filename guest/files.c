@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/glob.h"
@@ -20,15 +21,15 @@
 enum {
 	PATH_MAX_ = 4096,
 	WALK_DEPTH = 64,
-	DIR_NAMES = 65536,	/* names of one folder that are looked at */
-	DIR_BYTES = 4 << 20,	/* and their bytes */
-	MARKS_MAX = 200000,	/* files that are remembered */
+	DIR_NAMES = 65536,   /* names of one folder that are looked at */
+	DIR_BYTES = 4 << 20, /* and their bytes */
+	MARKS_MAX = 200000,  /* files that are remembered */
 	CREDIT_STEP = 64 << 10,
 };
 
 static void done(struct guest *g, uint32_t req, int sys, uint32_t more, const char *what)
 {
-	struct sbx_wire_done m = { .sys = (uint32_t)sys, .more = more, .what = what };
+	struct sbx_wire_done m = {.sys = (uint32_t)sys, .more = more, .what = what};
 	struct sbx_coder c = chan_begin(&g->chan);
 
 	sbx_code_done(&c, &m);
@@ -172,16 +173,33 @@ static void level_close(struct level *lv)
 	free(lv->v);
 }
 
+/* A folder that changes while it is read may yield a name twice; nobody is to get it twice. */
+static void sort_names(struct level *lv)
+{
+	size_t n = 0;
+
+	lv->v = grab((lv->n + 1) * sizeof *lv->v);
+	for (size_t i = 0, at = 0; i < lv->n; i++, at += strlen(lv->names + at) + 1)
+		lv->v[i] = lv->names + at;
+	qsort(lv->v, lv->n, sizeof *lv->v, by_name);
+	for (size_t i = 0; i < lv->n; i++)
+		if (n == 0 || strcmp(lv->v[n - 1], lv->v[i]) != 0)
+			lv->v[n++] = lv->v[i];
+	lv->n = n;
+}
+
 /* Reads a folder's names, bounded; takes fd. */
 static bool level_open(struct walk *w, int fd)
 {
 	struct level *lv = &w->level[w->depth];
-	DIR *dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
 	size_t used = 0, cap = 0;
 	struct dirent *e;
 
-	*lv = (struct level){ .fd = fd, .path_len = strlen(w->path) };
+	*lv = (struct level){.fd = fd, .path_len = strlen(w->path)};
 	if (!dir) {
+		close_fd(&copy);
 		close(fd);
 		return false;
 	}
@@ -205,10 +223,7 @@ static bool level_open(struct walk *w, int fd)
 		lv->n++;
 	}
 	closedir(dir);
-	lv->v = grab((lv->n + 1) * sizeof *lv->v);
-	for (size_t i = 0, at = 0; i < lv->n; i++, at += strlen(lv->names + at) + 1)
-		lv->v[i] = lv->names + at;
-	qsort(lv->v, lv->n, sizeof *lv->v, by_name);
+	sort_names(lv);
 	w->depth++;
 	return true;
 }
@@ -308,10 +323,28 @@ static int by_hash(const void *a, const void *b)
 	return (x->path_hash > y->path_hash) - (x->path_hash < y->path_hash);
 }
 
+/*
+ * Until the clock that files are stamped with has moved on: a file that was put just now and is then changed at once would keep
+ * its stamp.  FIXME: drop once Linux 6.13, whose stamps differ after somebody looked, is the minimum.
+ */
+static void wait_for_tick(int64_t newest_ns)
+{
+	const struct timespec nap = {.tv_nsec = 500000};
+	struct timespec now;
+
+	for (int i = 0; i < 40; i++) {
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+		if ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec > newest_ns)
+			break;
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
 void files_mark(struct guest *g, const struct sbx_frame *f)
 {
 	struct files *fs = &g->files;
 	struct walk *w = walk_new(fs->workdir, WALK_DEPTH);
+	int64_t newest_ns = 0;
 	struct stat st;
 
 	fs->n_marks = 0;
@@ -320,25 +353,28 @@ void files_mark(struct guest *g, const struct sbx_frame *f)
 			walk_enter(w);
 		if (!S_ISREG(st.st_mode))
 			continue;
+		if (ctime_ns(&st) > newest_ns)
+			newest_ns = ctime_ns(&st);
 		if (fs->n_marks == fs->cap_marks) {
 			fs->cap_marks = fs->cap_marks ? fs->cap_marks * 2 : 64;
 			fs->marks = realloc(fs->marks, fs->cap_marks * sizeof *fs->marks);
 			if (!fs->marks)
 				die("out of memory");
 		}
-		fs->marks[fs->n_marks++] = (struct mark){ .path_hash = hash_path(w->path),
-							  .ino = st.st_ino,
-							  .ctime_ns = ctime_ns(&st) };
+		fs->marks[fs->n_marks++] = (struct mark){.path_hash = hash_path(w->path),
+							 .ino = st.st_ino,
+							 .ctime_ns = ctime_ns(&st)};
 	}
 	walk_free(w);
 	if (fs->n_marks)
 		qsort(fs->marks, fs->n_marks, sizeof *fs->marks, by_hash);
+	wait_for_tick(newest_ns);
 	done(g, f->req, 0, 0, "");
 }
 
 static const struct mark *find_mark(const struct files *fs, const char *path)
 {
-	struct mark key = { .path_hash = hash_path(path) };
+	struct mark key = {.path_hash = hash_path(path)};
 
 	if (fs->n_marks == 0)
 		return NULL;
@@ -365,7 +401,7 @@ void files_get(struct guest *g, const struct sbx_frame *f)
 	fs->get_req = f->req;
 	fs->get_credit = SBX_WIRE_WINDOW;
 	fs->get_left_files = m.max_files;
-	fs->get_max_bytes = m.max_bytes;
+	fs->get_left_bytes = m.max_bytes;
 	fs->walk = walk_new(fs->workdir, m.max_depth);
 }
 
@@ -416,11 +452,14 @@ static uint8_t open_entry(struct files *fs, struct stat *st)
 		close(fd);
 		return SBX_WIRE_KIND_UNREADABLE;
 	}
-	if ((uint64_t)st->st_size > fs->get_max_bytes) {
+	if ((uint64_t)st->st_size > fs->get_left_bytes) {
 		close(fd);
 		return SBX_WIRE_KIND_BIG;
 	}
+	/* What is written to it from now on does not come: it has the size that its entry says, or less. */
 	fs->get_fd = fd;
+	fs->get_fd_left = (uint64_t)st->st_size;
+	fs->get_left_bytes -= fs->get_fd_left;
 	return SBX_WIRE_KIND_FILE;
 }
 
@@ -428,7 +467,7 @@ static void send_entry(struct guest *g, struct stat *st)
 {
 	struct files *fs = &g->files;
 	const struct mark *mark = find_mark(fs, fs->walk->path);
-	struct sbx_wire_entry m = { .kind = kind_of(st->st_mode), .path = fs->walk->path };
+	struct sbx_wire_entry m = {.kind = kind_of(st->st_mode), .path = fs->walk->path};
 	struct sbx_coder c;
 
 	if (mark && mark->ino == st->st_ino && mark->ctime_ns == ctime_ns(st))
@@ -453,27 +492,34 @@ static void send_piece(struct guest *g)
 	struct files *fs = &g->files;
 	uint8_t *to = chan_data(&g->chan);
 	size_t want = fs->get_credit < SBX_WIRE_DATA_MAX ? fs->get_credit : SBX_WIRE_DATA_MAX;
-	ssize_t n = read(fs->get_fd, to, want);
+	ssize_t n;
 
+	if (want > fs->get_fd_left)
+		want = (size_t)fs->get_fd_left;
+	n = read(fs->get_fd, to, want);
 	if (n > 0) {
 		fs->get_credit -= (uint32_t)n;
+		fs->get_fd_left -= (uint64_t)n;
 		chan_send_data(&g->chan, SBX_WIRE_STDOUT, fs->get_req, (uint32_t)n);
 		return;
 	}
 	if (n < 0 && errno == EINTR)
 		return;
 	chan_u32(&g->chan, SBX_WIRE_EOF, SBX_WIRE_STDOUT, fs->get_req, n < 0 ? (uint32_t)errno : 0);
-	close(fs->get_fd);
-	fs->get_fd = -1;
+	close_fd(&fs->get_fd);
 }
 
-bool files_get_step(struct guest *g)
+bool files_get_can(const struct guest *g)
+{
+	return g->files.get_req != 0 && g->files.get_credit > 0 &&
+	       chan_pending(&g->chan) < CHAN_HIGH;
+}
+
+void files_get_step(struct guest *g)
 {
 	struct files *fs = &g->files;
 	struct stat st;
 
-	if (fs->get_req == 0 || fs->get_credit == 0 || chan_pending(&g->chan) >= CHAN_HIGH)
-		return false;
 	if (fs->get_fd >= 0) {
 		send_piece(g);
 	} else if (!walk_next(fs->walk, &st)) {
@@ -484,5 +530,4 @@ bool files_get_step(struct guest *g)
 	} else if (matches(fs, fs->walk->path, sbx_glob_match)) {
 		send_entry(g, &st);
 	}
-	return true;
 }

@@ -47,7 +47,8 @@ uint8_t *chan_data(struct chan *ch);
 void chan_send_data(struct chan *ch, uint8_t stream, uint32_t req, uint32_t n);
 
 size_t chan_pending(const struct chan *ch);
-void chan_flush(struct chan *ch); /* what can be written now; the guest ends when the host is gone */
+void chan_flush(
+	struct chan *ch); /* what can be written now; the guest ends when the host is gone */
 
 /* ---- usage.c: what the tree takes, for bounds that no cgroup holds */
 
@@ -56,7 +57,7 @@ struct tree {
 };
 void tree_measure(struct tree *ret);
 
-/* ---- prog.c: the program */
+/* ---- prog.c, spawn.c: the program */
 
 enum prog_state {
 	PROG_NONE,    /* leaves by argv, env */
@@ -70,6 +71,15 @@ struct vec {
 	char **v;
 	uint32_t n, cap;
 	size_t bytes;
+	bool over; /* there was more than any exec takes */
+};
+
+/* What the child tells down the sync pipe: one write, smaller than PIPE_BUF. */
+struct sync_record {
+	uint32_t failed;
+	uint32_t sys;
+	char step[32];
+	struct sbx_facts facts;
 };
 
 struct prog {
@@ -77,9 +87,10 @@ struct prog {
 	uint32_t req;
 	struct vec argv, env;
 	pid_t pid;
-	int in, out, err, sync, hold; /* our ends, -1: closed; with a tty, in and out are the master */
+	int in, out, err, sync,
+		hold; /* our ends, -1: closed; with a tty, in and out are the master */
 	bool tty;
-	uint8_t *stdin_buf; /* a window's worth */
+	uint8_t *stdin_buf; /* a window's worth and a byte */
 	size_t stdin_head, stdin_len;
 	bool stdin_eof;
 	uint32_t stdin_owed; /* consumed, not yet given back as credit */
@@ -87,6 +98,8 @@ struct prog {
 	uint64_t bytes[2], max_output, kill_output;
 	bool limited[2];
 	uint64_t deadline_ns, cpu_limit_ns, timeout_ns, start_ns, end_ns;
+	uint64_t
+		tick_ns; /* when to kill again what was killed, or to look at bounds that no cgroup holds */
 	uint64_t cpu_user_ns, cpu_sys_ns, maxrss_bytes;
 	uint8_t how; /* of enum sbx_wire_how; 0: not ended by us */
 	int status;  /* of waitpid */
@@ -109,8 +122,9 @@ struct files {
 	uint32_t get_req; /* 0: none */
 	struct walk *walk;
 	int get_fd;
-	uint32_t get_credit, get_left_files, get_more;
-	uint64_t get_max_bytes;
+	uint32_t get_credit, get_left_files;
+	uint64_t get_left_bytes; /* that files to come may have */
+	uint64_t get_fd_left;    /* of the one that is sent */
 	uint32_t n_globs;
 	char *globs[SBX_WIRE_LIST_MAX];
 	/* mark */
@@ -121,11 +135,11 @@ struct files {
 
 struct guest {
 	struct chan chan;
+	const char *digest;
 	bool ready; /* SETUP came */
 	uint32_t uid, gid;
 	bool one_id, limit_memory, limit_pids;
 	uint64_t memory_bytes, pids, nofile;
-	char *workdir;
 	uint32_t n_writable;
 	char *writable[SBX_WIRE_LIST_MAX];
 	int signal_fd;
@@ -142,12 +156,21 @@ void prog_resize(struct guest *g, const struct sbx_frame *f);
 void prog_stdin(struct guest *g, const struct sbx_frame *f);
 void prog_stdin_eof(struct guest *g);
 
+/* The program's process and its pipes, held until GO.  A failure has step and sys, and is false. */
+bool prog_start(struct guest *g, const struct sbx_wire_spawn *m);
+bool prog_fail(struct prog *p, const char *step, int sys);
+
 /* The loop's hooks: what to poll, what came of it, children, time. */
 struct pollfd;
+struct rusage;
+void prog_init(struct prog *p);
 unsigned int prog_poll(struct guest *g, struct pollfd *fds);
 void prog_ready(struct guest *g, const struct pollfd *fds, unsigned int n);
 void prog_reap(struct guest *g);
-uint64_t prog_next_ns(const struct guest *g); /* when prog_tick wants to be called; UINT64_MAX: never */
+void prog_ended(struct prog *p, pid_t pid, int status,
+		const struct rusage *usage); /* of any child */
+uint64_t
+prog_next_ns(const struct guest *g); /* when prog_tick wants to be called; UINT64_MAX: never */
 void prog_tick(struct guest *g);
 
 void files_put(struct guest *g, const struct sbx_frame *f);
@@ -155,11 +178,23 @@ void files_put_data(struct guest *g, const struct sbx_frame *f);
 void files_put_eof(struct guest *g);
 void files_mark(struct guest *g, const struct sbx_frame *f);
 void files_get(struct guest *g, const struct sbx_frame *f);
-bool files_get_step(struct guest *g); /* one more piece, if there is credit and room; whether there is more to do now */
+bool files_get_can(
+	const struct guest *g); /* whether there is more to send, and credit and room for it */
+void files_get_step(struct guest *g); /* one more piece */
 
-/* ---- main.c */
+/* ---- loop.c */
+
+void guest_init(struct guest *g, int in_fd, int out_fd, const char *digest);
+void guest_turn(struct guest *g); /* waits for what comes first, and deals with it */
+
+/* ---- main.c; a fuzzer has its own */
+
+void die(const char *why)
+	__attribute__((noreturn)); /* ends the sandbox; the host sees the stream end */
+
+/* ---- what all use */
 
 uint64_t now_ns(void);
-void die(const char *why) __attribute__((noreturn)); /* ends the sandbox; the host sees the stream end */
-void *grab(size_t n);				     /* calloc or die */
+void close_fd(int *fd); /* if it is open; leaves -1 */
+void *grab(size_t n);   /* calloc or die */
 char *keep(const char *s);

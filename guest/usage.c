@@ -40,18 +40,22 @@ static bool read_small(int dir, const char *pid, const char *file, char buf[stat
 	return true;
 }
 
-/* proc_pid_stat(5): utime and stime are fields 14 and 15; the name in field 2 may hold anything, its last ')' ends it. */
+/*
+ * proc_pid_stat(5): fields 14 to 17 are the times of the process and of the children that it has waited for, user and system
+ * each; the name in field 2 may hold anything, its last ')' ends it.
+ */
 static uint64_t cpu_ticks(const char *stat)
 {
 	const char *p = strrchr(stat, ')');
-	uint64_t utime;
+	uint64_t ticks = 0;
 
 	if (!p)
 		return 0;
 	for (int field = 2; field < 14 && *p; p++)
 		field += *p == ' ';
-	utime = number(&p);
-	return utime + number(&p);
+	for (int i = 0; i < 4; i++)
+		ticks += number(&p);
+	return ticks;
 }
 
 void tree_measure(struct tree *ret)
@@ -62,7 +66,7 @@ void tree_measure(struct tree *ret)
 	struct dirent *entry;
 	char buf[512];
 
-	*ret = (struct tree){ 0 };
+	*ret = (struct tree){0};
 	if (!dir)
 		return;
 	while ((entry = readdir(dir))) {

@@ -1,5 +1,6 @@
 #include "lib/guest/client.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <string.h>
 
@@ -15,18 +16,27 @@ enum {
 	OUT_MAX = 16 << 20,
 	CALLS = 16,
 	CREDIT_STEP = 64 << 10,
-	/* Frames handled in one pump, so that the caller's own descriptors get their turn. */
-	PUMP_FRAMES = 64,
+	/* In one pump, so that the caller's own descriptors get their turn. */
+	PUMP_READS = 64,
+};
+
+/* What comes at most once a request, and in this order. */
+enum {
+	CAME_CONFINED = 1 << 0,
+	CAME_STARTED = 1 << 1,
+	CAME_LIMIT_OUT = 1 << 2,
+	CAME_LIMIT_ERR = 1 << 3,
 };
 
 struct call {
 	uint32_t req; /* 0: free */
 	const struct sbx_call_ops *ops;
 	void *ctx;
-	uint32_t may_send;		     /* bytes of stream 0 */
+	uint32_t may_send;                   /* bytes of stream 0 */
 	uint32_t may_come[SBX_WIRE_STREAMS]; /* bytes of the other streams */
 	uint32_t owed[SBX_WIRE_STREAMS];     /* dealt with, not yet given back */
-	bool refused;			     /* the guest wants no more of stream 0 */
+	bool refused;                        /* the guest wants no more of stream 0 */
+	unsigned int came;
 };
 
 struct sbx_client {
@@ -58,13 +68,13 @@ static int add_message(struct sbx_client *client, const struct sbx_coder *c, uin
 		       uint32_t req, struct sbx_err *err)
 {
 	if (!sbx_coder_ok(c))
-		return sbx_fail(err, SBX_E_LIMIT, "a path or a pattern is too long for the sandbox");
-	return add_frame(client,
-			 &(struct sbx_frame){ .type = type,
-					      .req = req,
-					      .p = client->scratch,
-					      .n = (uint32_t)c->at },
-			 err);
+		return sbx_fail(err, SBX_E_LIMIT,
+				"a path or a pattern is too long for the sandbox");
+	return add_frame(
+		client,
+		&(struct sbx_frame){
+			.type = type, .req = req, .p = client->scratch, .n = (uint32_t)c->at},
+		err);
 }
 
 static int add_u32(struct sbx_client *client, uint8_t type, uint8_t stream, uint32_t req,
@@ -74,29 +84,30 @@ static int add_u32(struct sbx_client *client, uint8_t type, uint8_t stream, uint
 	struct sbx_coder c = sbx_encoder(payload, sizeof payload);
 
 	sbx_code_u32(&c, &v);
-	return add_frame(
-		client,
-		&(struct sbx_frame){
-			.type = type, .stream = stream, .req = req, .p = payload, .n = 4 },
-		err);
+	return add_frame(client,
+			 &(struct sbx_frame){
+				 .type = type, .stream = stream, .req = req, .p = payload, .n = 4},
+			 err);
 }
 
-/* Writes what can be written now. */
+/* Writes what can be written now.  What is written goes from the front, or a queue that is never empty would grow for ever. */
 static int flush(struct sbx_client *client, struct sbx_err *err)
 {
 	while (client->out_head < client->out.len) {
-		ssize_t n = client->stream->ops->write(client->stream,
-						       client->out.p + client->out_head,
-						       client->out.len - client->out_head, err);
+		ssize_t n =
+			client->stream->ops->write(client->stream, client->out.p + client->out_head,
+						   client->out.len - client->out_head, err);
 
 		if (n == SBX_STREAM_AGAIN)
-			return 0;
+			break;
 		if (n < 0)
 			return -1;
 		client->out_head += (size_t)n;
 	}
-	sbx_buf_reset(&client->out);
-	client->out_head = 0;
+	if (client->out_head > client->out.len / 2) {
+		sbx_buf_consume(&client->out, client->out_head);
+		client->out_head = 0;
+	}
 	return 0;
 }
 
@@ -156,10 +167,10 @@ int sbx_client_request(struct sbx_client *client, const struct sbx_call_ops *ops
 
 		if (call->req != 0)
 			continue;
-		*call = (struct call){ .req = ++client->last_req,
-				       .ops = ops,
-				       .ctx = ctx,
-				       .may_send = SBX_WIRE_WINDOW };
+		*call = (struct call){.req = ++client->last_req,
+				      .ops = ops,
+				      .ctx = ctx,
+				      .may_send = SBX_WIRE_WINDOW};
 		for (size_t s = 0; s < SBX_WIRE_STREAMS; s++)
 			call->may_come[s] = SBX_WIRE_WINDOW;
 		*ret = call->req;
@@ -172,6 +183,7 @@ int sbx_client_request(struct sbx_client *client, const struct sbx_call_ops *ops
 static int add_strings(struct sbx_client *client, uint8_t type, uint32_t req,
 		       const struct sbx_strv *sv, struct sbx_err *err)
 {
+	const char *what = type == SBX_WIRE_ARGV ? "argument" : "environment variable";
 	struct sbx_coder c = sbx_encoder(client->scratch, sizeof client->scratch);
 
 	for (size_t i = 0; i < sv->n; i++) {
@@ -179,7 +191,7 @@ static int add_strings(struct sbx_client *client, uint8_t type, uint32_t req,
 
 		if (strlen(s) + 8 > sizeof client->scratch)
 			return sbx_fail(err, SBX_E_LIMIT,
-					"argument %zu is longer than the 128 KiB that Linux allows",
+					"%s %zu is longer than the 128 KiB that Linux allows", what,
 					i);
 		if (c.at + strlen(s) + 8 > c.end) {
 			if (add_message(client, &c, type, req, err) != 0)
@@ -207,7 +219,7 @@ int sbx_client_spawn(struct sbx_client *client, uint32_t req, const struct sbx_w
 
 int sbx_client_go(struct sbx_client *client, uint32_t req, struct sbx_err *err)
 {
-	return add_frame(client, &(struct sbx_frame){ .type = SBX_WIRE_GO, .req = req }, err);
+	return add_frame(client, &(struct sbx_frame){.type = SBX_WIRE_GO, .req = req}, err);
 }
 
 int sbx_client_kill(struct sbx_client *client, uint32_t req, uint32_t sig, struct sbx_err *err)
@@ -218,7 +230,7 @@ int sbx_client_kill(struct sbx_client *client, uint32_t req, uint32_t sig, struc
 int sbx_client_resize(struct sbx_client *client, uint32_t req, uint32_t rows, uint32_t cols,
 		      struct sbx_err *err)
 {
-	struct sbx_wire_resize m = { .rows = rows, .cols = cols };
+	struct sbx_wire_resize m = {.rows = rows, .cols = cols};
 	struct sbx_coder c = sbx_encoder(client->scratch, sizeof client->scratch);
 
 	sbx_code_resize(&c, &m);
@@ -228,7 +240,7 @@ int sbx_client_resize(struct sbx_client *client, uint32_t req, uint32_t rows, ui
 int sbx_client_put(struct sbx_client *client, uint32_t req, const char *path, uint32_t mode,
 		   struct sbx_err *err)
 {
-	struct sbx_wire_put m = { .path = path, .mode = mode };
+	struct sbx_wire_put m = {.path = path, .mode = mode};
 	struct sbx_coder c = sbx_encoder(client->scratch, sizeof client->scratch);
 
 	sbx_code_put(&c, &m);
@@ -237,7 +249,7 @@ int sbx_client_put(struct sbx_client *client, uint32_t req, const char *path, ui
 
 int sbx_client_mark(struct sbx_client *client, uint32_t req, struct sbx_err *err)
 {
-	return add_frame(client, &(struct sbx_frame){ .type = SBX_WIRE_MARK, .req = req }, err);
+	return add_frame(client, &(struct sbx_frame){.type = SBX_WIRE_MARK, .req = req}, err);
 }
 
 int sbx_client_get(struct sbx_client *client, uint32_t req, const struct sbx_wire_get *get,
@@ -262,14 +274,15 @@ int sbx_client_data(struct sbx_client *client, uint32_t req, struct sbx_str byte
 {
 	struct call *call = find(client, req);
 
+	assert(!call || bytes.n <= call->may_send);
 	while (call && bytes.n > 0) {
 		size_t n = bytes.n < SBX_WIRE_DATA_MAX ? bytes.n : SBX_WIRE_DATA_MAX;
 
 		if (add_frame(client,
-			      &(struct sbx_frame){ .type = SBX_WIRE_DATA,
-						   .req = req,
-						   .p = (const uint8_t *)bytes.p,
-						   .n = (uint32_t)n },
+			      &(struct sbx_frame){.type = SBX_WIRE_DATA,
+						  .req = req,
+						  .p = (const uint8_t *)bytes.p,
+						  .n = (uint32_t)n},
 			      err) != 0)
 			return -1;
 		call->may_send -= (uint32_t)n;
@@ -316,8 +329,9 @@ static int take_hello(struct sbx_client *client, struct sbx_coder *c, struct sbx
 	if (!sbx_coder_ok(c) || client->greeted)
 		return broken(err, "its greeting");
 	if (m.version != SBX_WIRE_VERSION || strcmp(m.digest, SBX_GUEST_DIGEST) != 0)
-		return sbx_fail(err, SBX_E_BACKEND,
-				"the sandbox was made by another version of llmsbx: create it anew");
+		return sbx_fail(
+			err, SBX_E_BACKEND,
+			"the sandbox was made by another version of llmsbx: create it anew");
 	client->greeted = true;
 	return 0;
 }
@@ -327,9 +341,11 @@ static int take_data(struct call *call, const struct sbx_frame *f, struct sbx_er
 	if (!call->ops->data || f->stream == SBX_WIRE_STDIN || f->n == 0 ||
 	    f->n > SBX_WIRE_DATA_MAX || f->n > call->may_come[f->stream])
 		return broken(err, "more data than it was allowed");
+	if (call->ops->started && !(call->came & CAME_STARTED))
+		return broken(err, "data of a program that does not run");
 	call->may_come[f->stream] -= f->n;
 	return call->ops->data(call->ctx, f->stream,
-			       (struct sbx_str){ .p = (const char *)f->p, .n = f->n }, err);
+			       (struct sbx_str){.p = (const char *)f->p, .n = f->n}, err);
 }
 
 static int take_eof(struct call *call, const struct sbx_frame *f, struct sbx_coder *c,
@@ -357,14 +373,30 @@ static int take_credit(struct call *call, const struct sbx_frame *f, struct sbx_
 	return 0;
 }
 
+/* Whether it comes for the first time, after what has to come before. */
+static bool comes(struct call *call, unsigned int what, unsigned int after)
+{
+	bool in_order = !(call->came & what) && (call->came & after) == after;
+
+	call->came |= what;
+	return in_order;
+}
+
 static int take_confined(struct call *call, struct sbx_coder *c, struct sbx_err *err)
 {
 	struct sbx_facts m;
 
 	sbx_code_facts(c, &m);
-	if (!sbx_coder_ok(c) || !call->ops->confined)
+	if (!sbx_coder_ok(c) || !call->ops->confined || !comes(call, CAME_CONFINED, 0))
 		return broken(err, "its measurements");
 	return call->ops->confined(call->ctx, &m, err);
+}
+
+static int take_started(struct call *call, struct sbx_err *err)
+{
+	if (!call->ops->started || !comes(call, CAME_STARTED, CAME_CONFINED))
+		return broken(err, "a start");
+	return call->ops->started(call->ctx, err);
 }
 
 static int take_limit(struct call *call, struct sbx_coder *c, struct sbx_err *err)
@@ -372,7 +404,8 @@ static int take_limit(struct call *call, struct sbx_coder *c, struct sbx_err *er
 	struct sbx_wire_limit m;
 
 	sbx_code_limit(c, &m);
-	if (!sbx_coder_ok(c) || !call->ops->limit || (m.stream != 1 && m.stream != 2))
+	if (!sbx_coder_ok(c) || !call->ops->limit || (m.stream != 1 && m.stream != 2) ||
+	    !comes(call, m.stream == 1 ? CAME_LIMIT_OUT : CAME_LIMIT_ERR, CAME_STARTED))
 		return broken(err, "a limit");
 	return call->ops->limit(call->ctx, &m, err);
 }
@@ -424,7 +457,9 @@ static int take(struct sbx_client *client, const struct sbx_frame *f, struct sbx
 	if (!client->greeted)
 		return broken(err, "no greeting");
 	if (!call) /* crossed with its end, or never was */
-		return f->req != 0 && f->req <= client->last_req ? 0 : broken(err, "an answer that nobody asked for");
+		return f->req != 0 && f->req <= client->last_req
+			       ? 0
+			       : broken(err, "an answer that nobody asked for");
 	switch (f->type) {
 	case SBX_WIRE_DATA:
 		return take_data(call, f, err);
@@ -435,7 +470,7 @@ static int take(struct sbx_client *client, const struct sbx_frame *f, struct sbx
 	case SBX_WIRE_CONFINED:
 		return take_confined(call, &c, err);
 	case SBX_WIRE_STARTED:
-		return call->ops->started ? call->ops->started(call->ctx, err) : broken(err, "a start");
+		return take_started(call, err);
 	case SBX_WIRE_LIMIT:
 		return take_limit(call, &c, err);
 	case SBX_WIRE_ENTRY:
@@ -471,29 +506,36 @@ static int take_frames(struct sbx_client *client, struct sbx_err *err)
 	return r;
 }
 
+/*
+ * What came is dealt with by the caller before it is told of an end or of a write that failed: an END frame that came is the
+ * result, whatever became of the guest since.  Both are found again by the next pump.
+ */
 int sbx_client_pump(struct sbx_client *client, struct sbx_err *err)
 {
 	struct sbx_err sending = SBX_ERR_INIT;
-	bool send_failed = flush(client, &sending) != 0;
+	bool send_failed = flush(client, &sending) != 0, came = false;
 
-	for (int i = 0; i < PUMP_FRAMES; i++) {
+	for (int i = 0; i < PUMP_READS; i++) {
 		ssize_t n = client->stream->ops->read(client->stream, client->in + client->in_len,
 						      sizeof client->in - client->in_len, err);
 
 		if (n == SBX_STREAM_AGAIN)
 			break;
-		if (n < 0)
-			return -1;
+		if (n == 0 && came)
+			return 0;
 		if (n == 0)
 			return sbx_fail(err, SBX_E_LOST, "the sandbox ended unexpectedly");
+		if (n < 0)
+			return -1;
+		came = true;
 		client->in_len += (size_t)n;
 		if (take_frames(client, err) != 0)
 			return -1;
 	}
-	/* What the guest said last was read before its end is reported. */
-	if (send_failed) {
-		*err = sending;
-		return -1;
-	}
-	return flush(client, err);
+	if (!send_failed)
+		send_failed = flush(client, &sending) != 0;
+	if (!send_failed || came)
+		return 0;
+	*err = sending;
+	return -1;
 }

@@ -37,7 +37,8 @@ int sbx_client_open(struct sbx_stream *stream, const struct sbx_wire_setup *setu
 		    struct sbx_client **ret, struct sbx_err *err) SBX_MUST_USE;
 void sbx_client_free(struct sbx_client *client);
 
-short sbx_client_events(const struct sbx_client *client); /* POLLIN, and POLLOUT while something waits */
+short sbx_client_events(
+	const struct sbx_client *client); /* POLLIN, and POLLOUT while something waits */
 int sbx_client_pump(struct sbx_client *client, struct sbx_err *err) SBX_MUST_USE;
 bool sbx_client_greeted(const struct sbx_client *client); /* HELLO came and is ours */
 
@@ -49,7 +50,8 @@ int sbx_client_spawn(struct sbx_client *client, uint32_t req, const struct sbx_w
 		     const struct sbx_strv *argv, const struct sbx_strv *env,
 		     struct sbx_err *err) SBX_MUST_USE;
 int sbx_client_go(struct sbx_client *client, uint32_t req, struct sbx_err *err) SBX_MUST_USE;
-int sbx_client_kill(struct sbx_client *client, uint32_t req, uint32_t sig, struct sbx_err *err) SBX_MUST_USE;
+int sbx_client_kill(struct sbx_client *client, uint32_t req, uint32_t sig,
+		    struct sbx_err *err) SBX_MUST_USE;
 int sbx_client_resize(struct sbx_client *client, uint32_t req, uint32_t rows, uint32_t cols,
 		      struct sbx_err *err) SBX_MUST_USE;
 int sbx_client_put(struct sbx_client *client, uint32_t req, const char *path, uint32_t mode,

@@ -47,7 +47,7 @@ static void fd_free(struct sbx_stream *st)
 
 struct sbx_stream *sbx_stream_fd(int take_fd)
 {
-	static const struct sbx_stream_ops ops = { fd_read, fd_write, fd_free };
+	static const struct sbx_stream_ops ops = {fd_read, fd_write, fd_free};
 	struct sbx_stream *st = sbx_new(struct sbx_stream);
 
 	st->ops = &ops;

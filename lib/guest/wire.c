@@ -33,22 +33,22 @@ long sbx_wire_parse(const uint8_t *p, size_t n, struct sbx_frame *ret)
 		return -1;
 	if (n - SBX_WIRE_HEADER < len)
 		return 0;
-	*ret = (struct sbx_frame){ .type = p[4],
-				   .stream = p[5],
-				   .req = load32(p + 8),
-				   .p = p + SBX_WIRE_HEADER,
-				   .n = len };
+	*ret = (struct sbx_frame){.type = p[4],
+				  .stream = p[5],
+				  .req = load32(p + 8),
+				  .p = p + SBX_WIRE_HEADER,
+				  .n = len};
 	return (long)(SBX_WIRE_HEADER + len);
 }
 
 struct sbx_coder sbx_encoder(uint8_t *p, size_t cap)
 {
-	return (struct sbx_coder){ .out = p, .end = cap };
+	return (struct sbx_coder){.out = p, .end = cap};
 }
 
 struct sbx_coder sbx_decoder(const uint8_t *p, size_t n)
 {
-	return (struct sbx_coder){ .in = p, .end = n };
+	return (struct sbx_coder){.in = p, .end = n};
 }
 
 bool sbx_coder_ok(const struct sbx_coder *c)
@@ -87,7 +87,7 @@ static void code_uint(struct sbx_coder *c, uint64_t *v, unsigned int bytes)
 
 void sbx_code_u8(struct sbx_coder *c, uint8_t *v)
 {
-	uint64_t wide = *v;
+	uint64_t wide = c->out ? *v : 0;
 
 	code_uint(c, &wide, 1);
 	*v = (uint8_t)wide;
@@ -95,7 +95,7 @@ void sbx_code_u8(struct sbx_coder *c, uint8_t *v)
 
 void sbx_code_u32(struct sbx_coder *c, uint32_t *v)
 {
-	uint64_t wide = *v;
+	uint64_t wide = c->out ? *v : 0;
 
 	code_uint(c, &wide, 4);
 	*v = (uint32_t)wide;
@@ -233,12 +233,12 @@ void sbx_code_end(struct sbx_coder *c, struct sbx_wire_end *m)
 
 void sbx_code_facts(struct sbx_coder *c, struct sbx_facts *m)
 {
-	uint64_t *const wide[] = { &m->cap_inh, &m->cap_prm, &m->cap_eff, &m->cap_bnd, &m->cap_amb,
-				   &m->nproc,	&m->nofile,  &m->data,	  &m->core,    &m->msgqueue };
-	uint32_t *const narrow[] = { &m->ruid,	 &m->euid,	   &m->suid,	     &m->rgid,
-				     &m->egid,	 &m->sgid,	   &m->groups,	     &m->no_new_privs,
-				     &m->seccomp_mode, &m->landlock_abi, &m->umask, &m->interfaces,
-				     &m->root_readonly };
+	uint64_t *const wide[] = {&m->cap_inh, &m->cap_prm, &m->cap_eff, &m->cap_bnd, &m->cap_amb,
+				  &m->nproc,   &m->nofile,  &m->data,    &m->core,    &m->msgqueue};
+	uint32_t *const narrow[] = {
+		&m->ruid,  &m->euid,       &m->suid,         &m->rgid,         &m->egid,
+		&m->sgid,  &m->groups,     &m->no_new_privs, &m->seccomp_mode, &m->landlock_abi,
+		&m->umask, &m->interfaces, &m->root_readonly};
 
 	for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
 		sbx_code_u64(c, wide[i]);

@@ -43,7 +43,7 @@ enum {
 #define SBX_WIRE_GUEST_ID 0x80000000u
 
 enum sbx_wire_stream {
-	SBX_WIRE_STDIN = 0, /* also what PUT carries */
+	SBX_WIRE_STDIN = 0,  /* also what PUT carries */
 	SBX_WIRE_STDOUT = 1, /* also what GET carries */
 	SBX_WIRE_STDERR = 2,
 };
@@ -51,18 +51,18 @@ enum sbx_wire_stream {
 enum sbx_wire_type {
 	/* host to guest */
 	SBX_WIRE_SETUP = 1,
-	SBX_WIRE_ARGV,	/* strings: more of the request's argument vector */
-	SBX_WIRE_ENV,	/* strings: more of its environment */
+	SBX_WIRE_ARGV,  /* strings: more of the request's argument vector */
+	SBX_WIRE_ENV,   /* strings: more of its environment */
 	SBX_WIRE_SPAWN, /* sbx_wire_spawn */
 	SBX_WIRE_GO,
-	SBX_WIRE_KILL, /* u32: a signal for the program's group, 0 ends the whole tree */
+	SBX_WIRE_KILL,   /* u32: a signal for the program's group, 0 ends the whole tree */
 	SBX_WIRE_RESIZE, /* sbx_wire_resize */
-	SBX_WIRE_PUT,	 /* sbx_wire_put */
-	SBX_WIRE_MARK,	 /* remember the work directory, so that GET can tell what changed */
-	SBX_WIRE_GET,	 /* sbx_wire_get */
+	SBX_WIRE_PUT,    /* sbx_wire_put */
+	SBX_WIRE_MARK,   /* remember the work directory, so that GET can tell what changed */
+	SBX_WIRE_GET,    /* sbx_wire_get */
 	/* both ways */
 	SBX_WIRE_DATA = 32,
-	SBX_WIRE_EOF,	 /* u32 errno, 0: all there was; for stdin from the guest: no more is wanted */
+	SBX_WIRE_EOF, /* u32 errno, 0: all there was; for stdin from the guest: no more is wanted */
 	SBX_WIRE_CREDIT, /* u32 bytes */
 	/* guest to host */
 	SBX_WIRE_HELLO = 64,
@@ -70,8 +70,8 @@ enum sbx_wire_type {
 	SBX_WIRE_STARTED,
 	SBX_WIRE_LIMIT, /* sbx_wire_limit */
 	SBX_WIRE_ENTRY, /* sbx_wire_entry */
-	SBX_WIRE_DONE,	/* sbx_wire_done */
-	SBX_WIRE_END,	/* sbx_wire_end */
+	SBX_WIRE_DONE,  /* sbx_wire_done */
+	SBX_WIRE_END,   /* sbx_wire_end */
 };
 
 struct sbx_frame {
@@ -95,7 +95,7 @@ long sbx_wire_parse(const uint8_t *p, size_t n, struct sbx_frame *ret);
  * from the payload and NUL-terminated; a NUL inside one is an error.
  */
 struct sbx_coder {
-	uint8_t *out;	   /* encoding */
+	uint8_t *out;      /* encoding */
 	const uint8_t *in; /* decoding */
 	size_t at, end;
 	bool bad;
@@ -112,9 +112,9 @@ void sbx_code_str(struct sbx_coder *c, const char **s);
 struct sbx_wire_setup {
 	uint32_t version;
 	const char *digest;
-	uint32_t uid, gid; /* of the program */
-	uint8_t one_id;	   /* guest and program share their id */
-	uint8_t limit_memory, limit_pids; /* the guest bounds them, since no cgroup does */
+	uint32_t uid, gid;                   /* of the program */
+	uint8_t one_id;                      /* guest and program share their id */
+	uint8_t limit_memory, limit_pids;    /* the guest bounds them, since no cgroup does */
 	uint64_t memory_bytes, pids, nofile; /* UINT64_MAX: no limit */
 	const char *workdir;
 	uint32_t n_writable; /* folders that stay writable under Landlock */
@@ -147,13 +147,14 @@ void sbx_code_resize(struct sbx_coder *c, struct sbx_wire_resize *m);
 
 struct sbx_wire_put {
 	const char *path; /* relative to the work directory; folders in between are made */
-	uint32_t mode;	  /* permission bits */
+	uint32_t mode;    /* permission bits */
 };
 void sbx_code_put(struct sbx_coder *c, struct sbx_wire_put *m);
 
 struct sbx_wire_get {
 	uint32_t max_files, max_depth;
-	uint64_t max_bytes; /* of one file; larger ones are entries without data */
+	uint64_t
+		max_bytes; /* of all files together; one that is larger than what is left is an entry without data */
 	uint32_t n_globs;
 	const char *globs[SBX_WIRE_LIST_MAX];
 };
@@ -161,17 +162,18 @@ void sbx_code_get(struct sbx_coder *c, struct sbx_wire_get *m);
 
 enum sbx_wire_kind {
 	SBX_WIRE_KIND_FILE = 1, /* data follows on stream 1, then EOF */
-	SBX_WIRE_KIND_BIG,	/* a file above max_bytes: no data follows, as for those below */
+	SBX_WIRE_KIND_BIG, /* no room for it in max_bytes: no data follows, as for those below */
 	SBX_WIRE_KIND_SYMLINK,
 	SBX_WIRE_KIND_PIPE,
 	SBX_WIRE_KIND_SOCKET,
 	SBX_WIRE_KIND_DEVICE,
 	SBX_WIRE_KIND_UNREADABLE,
 };
+/* Entries come in the order of their paths, taken component by component as bytes: so none can come twice. */
 struct sbx_wire_entry {
 	uint8_t kind, modified; /* modified: it was there at MARK, else it is new */
 	uint32_t mode;
-	uint64_t size;
+	uint64_t size; /* at most so many bytes of data follow */
 	const char *path;
 };
 void sbx_code_entry(struct sbx_coder *c, struct sbx_wire_entry *m);
@@ -181,8 +183,8 @@ enum sbx_wire_more {
 	SBX_WIRE_MORE_DEPTH = 1 << 1, /* folders deeper than max_depth were not looked into */
 };
 struct sbx_wire_done {
-	uint32_t sys;  /* errno, 0: done */
-	uint32_t more; /* of enum sbx_wire_more */
+	uint32_t sys;     /* errno, 0: done */
+	uint32_t more;    /* of enum sbx_wire_more */
 	const char *what; /* what failed */
 };
 void sbx_code_done(struct sbx_coder *c, struct sbx_wire_done *m);
@@ -198,7 +200,7 @@ enum sbx_wire_how {
 	SBX_WIRE_SIGNALED,
 	SBX_WIRE_TIMEOUT,
 	SBX_WIRE_CPU_TIMEOUT,
-	SBX_WIRE_OOM,	 /* the guest's own bound, where no cgroup has one */
+	SBX_WIRE_OOM,    /* the guest's own bound, where no cgroup has one */
 	SBX_WIRE_OUTPUT, /* more than kill_output */
 	SBX_WIRE_KILLED, /* the host asked for it */
 	SBX_WIRE_FAILED, /* it never ran: step and sys say why */
