@@ -55,6 +55,7 @@ int main(int argc, char **argv)
 	sigset_t all;
 
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, "llmsbx-guest", 0, 0, 0);
 	/* It ends all that it can see. */
 	if (getpid() != 1)
 		die("only as process 1 of a pid namespace");

@@ -66,9 +66,12 @@ static void fill_confine(const struct guest *g, struct confine *c)
 	bound(c, RLIMIT_RTPRIO, 0);
 	bound(c, RLIMIT_SIGPENDING, 1024);
 	bound(c, RLIMIT_STACK, 8 << 20);
-	/* Always: exact per user namespace since Linux 5.14, and a second wall behind a pids cgroup. */
+	/*
+	 * Exact per user namespace since Linux 5.14, where the guest of the same id counts too.  Behind a pids cgroup it is a second
+	 * wall, a little further out: the cgroup, which counts what it refuses, has to be met first.
+	 */
 	if (g->pids != UINT64_MAX)
-		bound(c, RLIMIT_NPROC, g->one_id ? g->pids + 1 : g->pids);
+		bound(c, RLIMIT_NPROC, g->pids + g->one_id + (g->limit_pids ? 0 : 2));
 	if (g->limit_memory)
 		bound(c, RLIMIT_DATA, g->memory_bytes);
 	for (uint32_t i = 0; i < g->n_writable; i++)
