@@ -322,7 +322,7 @@ TEST(find_reads_one_file)
 
 TEST(find_nothing)
 {
-	static const struct sbx_str names[] = {SBX_STR("pyton"), SBX_STR(""),
+	static const struct sbx_str names[] = {SBX_STR("nothing"), SBX_STR(""),
 					       SBX_STR("../languages/python"), SBX_STR("."),
 					       SBX_STR("python\0x")};
 	SBX_CLEANUP(sbx_langs_release) struct sbx_langs langs = {.v = NULL};
