@@ -123,11 +123,11 @@ TEST(too_many_arguments)
 	struct box box = {0};
 	struct sbx_strv argv = {0};
 	struct job job = {0};
-	char big[100001];
+	char big[60001];
 
 	memset(big, 'x', sizeof big - 1);
 	big[sizeof big - 1] = '\0';
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 150; i++)
 		ok_call(sbx_strv_add(&argv, i == 0 ? "true" : big, err));
 	if (box_start(&box, err)) {
 		if (job_start(&job, &box, &argv, NULL, err) && job_until(&job, &job.over, err)) {
