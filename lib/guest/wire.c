@@ -38,7 +38,7 @@ long sbx_wire_parse(const uint8_t *p, size_t n, struct sbx_frame *ret)
 				  .req = load32(p + 8),
 				  .p = p + SBX_WIRE_HEADER,
 				  .n = len};
-	return (long)(SBX_WIRE_HEADER + len);
+	return SBX_WIRE_HEADER + (long)len;
 }
 
 struct sbx_coder sbx_encoder(uint8_t *p, size_t cap)

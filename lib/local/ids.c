@@ -1,5 +1,6 @@
 #include "lib/local/ids.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -231,6 +232,7 @@ static int lock_slot(const struct sbx_id_pool *pool, uint32_t *ret_slot)
 {
 	int fd = -1;
 
+	assert(pool->slots > 0); /* a range has two ids at least */
 	if (pool->lock_path)
 		fd = open(pool->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	for (uint32_t slot = 0; fd >= 0 && slot < pool->slots; slot++) {

@@ -2,10 +2,10 @@
 
 static bool parse(struct sbx_str line, struct sbx_mountinfo *ret)
 {
-	struct sbx_str word, source;
+	struct sbx_str id, parent, word, source;
 
 	/* 36 35 98:0 /root /point options [tags...] - type source options */
-	if (!sbx_str_split(&line, ' ', &word) || !sbx_str_split(&line, ' ', &word) ||
+	if (!sbx_str_split(&line, ' ', &id) || !sbx_str_split(&line, ' ', &parent) ||
 	    !sbx_str_split(&line, ' ', &ret->device) || !sbx_str_split(&line, ' ', &ret->root) ||
 	    !sbx_str_split(&line, ' ', &ret->point))
 		return false;

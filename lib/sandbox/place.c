@@ -30,32 +30,40 @@ static int on_done(void *ctx, const struct sbx_wire_done *done, struct sbx_err *
 
 static const struct sbx_call_ops ops = { .done = on_done };
 
-/* Sends what there is room for; *at moves on in data, or fd is read. */
-static int send_some(struct sbx_live *live, uint32_t req, struct sbx_str data, size_t *at, int fd,
-		     bool *at_end, struct sbx_err *err)
+/* The rest of a file's content: data, or what fd still holds where fd >= 0. */
+struct feed {
+	struct sbx_str data;
+	int fd;
+	bool at_end;
+};
+
+/* Sends what there is room for. */
+static int send_some(struct sbx_live *live, uint32_t req, struct feed *from, struct sbx_err *err)
 {
 	char piece[PIECE];
 	size_t room = sbx_client_room(live->client, req);
 	struct sbx_str s = { .p = piece };
 
-	if (room == 0 || *at_end)
+	if (room == 0 || from->at_end)
 		return 0;
-	if (fd >= 0) {
-		ssize_t n = sbx_read_full(fd, piece, room < sizeof piece ? room : sizeof piece, err);
+	if (from->fd >= 0) {
+		ssize_t n = sbx_read_full(from->fd, piece, room < sizeof piece ? room : sizeof piece,
+					  err);
 
 		if (n < 0)
 			return -1;
 		s.n = (size_t)n;
-		*at_end = n == 0;
+		from->at_end = n == 0;
 	} else {
-		s.p = data.p + *at;
-		s.n = data.n - *at < room ? data.n - *at : room;
-		*at += s.n;
-		*at_end = *at == data.n;
+		s.p = from->data.p;
+		s.n = from->data.n < room ? from->data.n : room;
+		from->data.p += s.n;
+		from->data.n -= s.n;
+		from->at_end = from->data.n == 0;
 	}
 	if (s.n > 0 && sbx_client_data(live->client, req, s, err) != 0)
 		return -1;
-	return *at_end ? sbx_client_eof(live->client, req, err) : 0;
+	return from->at_end ? sbx_client_eof(live->client, req, err) : 0;
 }
 
 /* Puts one file: its content is data, or what fd holds where fd >= 0. */
@@ -63,15 +71,14 @@ static int put_file(struct sbx_live *live, const char *path, unsigned int mode, 
 		    int fd, struct sbx_err *err)
 {
 	struct placing p = { 0 };
-	bool at_end = false;
-	size_t at = 0;
+	struct feed from = { .data = data, .fd = fd };
 	uint32_t req;
 
 	if (sbx_client_request(live->client, &ops, &p, &req, err) != 0 ||
 	    sbx_client_put(live->client, req, path, mode, err) != 0)
 		return -1;
 	while (!p.over) {
-		if (send_some(live, req, data, &at, fd, &at_end, err) != 0)
+		if (send_some(live, req, &from, err) != 0)
 			return -1;
 		sbx_live_fuse(live, PLACE_NS);
 		if (sbx_live_turn(live, err) != 0)
