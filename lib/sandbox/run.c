@@ -151,18 +151,9 @@ static int plan(struct sbx_live *live, struct sbx_err *err)
 
 static int execute(struct sbx_live *live, struct sbx_err *err)
 {
-	if (live->plan.n_compile > 0 && !went_well(live))
-		return 0;
 	if (live->req->out.n > 0 && sbx_live_mark(live, err) != 0)
 		return -1;
 	return sbx_live_program(live, &live->plan.run, false, err);
-}
-
-static int collect(struct sbx_live *live, struct sbx_err *err)
-{
-	return live->ran && live->req->out.n > 0 && !live->cancelled_by ?
-		       sbx_live_collect(live, err) :
-		       0;
 }
 
 static int stages(struct sbx_live *live, struct sbx_err *err)
@@ -172,14 +163,20 @@ static int stages(struct sbx_live *live, struct sbx_err *err)
 	if (timed(live, "prepare", &ignored, plan, err) != 0 ||
 	    timed(live, "acquire", &live->timing.acquire, acquire, err) != 0 ||
 	    timed(live, "place", &live->timing.acquire, sbx_live_place, err) != 0 ||
-	    timed(live, "compile", &live->timing.compile, compile, err) != 0 ||
-	    timed(live, "run", &exec, execute, err) != 0)
+	    timed(live, "compile", &live->timing.compile, compile, err) != 0)
 		return -1;
-	if (live->ran) {
-		live->timing.exec = live->end.exec_ns;
-		live->timing.drain = live->end.drain_ns;
-	}
-	return timed(live, "collect", &live->timing.drain, collect, err);
+	/* The phase that is named is the one that it ended in. */
+	if (live->plan.n_compile > 0 && !went_well(live))
+		return 0;
+	if (timed(live, "run", &exec, execute, err) != 0)
+		return -1;
+	if (!live->ran)
+		return 0;
+	live->timing.exec = live->end.exec_ns;
+	live->timing.drain = live->end.drain_ns;
+	if (live->req->out.n == 0 || live->cancelled_by)
+		return 0;
+	return timed(live, "collect", &live->timing.drain, sbx_live_collect, err);
 }
 
 /* ---- judging the end */
