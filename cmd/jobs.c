@@ -412,7 +412,9 @@ static int serve_slots(struct jobs *j, struct sbx_err *err)
 
 		if (s->pid == 0)
 			continue;
-		if (fd[0].fd >= 0 && fd[0].revents && pass_on(j, s, err) < 0)
+		/* Another one may have begun a line since poll() was asked. */
+		if (fd[0].fd >= 0 && fd[0].revents && (!owner(j) || owner(j) == s) &&
+		    pass_on(j, s, err) < 0)
 			return -1;
 		if (fd[1].fd >= 0 && fd[1].revents && waitpid(s->pid, &s->status, 0) == s->pid)
 			sbx_closep(&s->pid_fd);

@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # output and the like are set by bats
+#
+# lang, doctor, gc: what is there, what it can enforce, what was left.
+
+load lib/common
+
+@test "lang lists every language, ready or with what to install" {
+	run -0 --separate-stderr llmsbx lang
+	[[ -z $stderr ]]
+	local file n=0
+	for file in "$SBX_SHARE"/languages/*.json; do
+		n=$((n + 1))
+		[[ $output == *"$(basename "$file" .json) "* ]]
+	done
+	[[ ${#lines[@]} == "$n" ]]
+	local first=$output
+	run -0 --separate-stderr llmsbx lang list
+	[[ $output == "$first" ]]
+	run -0 --separate-stderr llmsbx lang list --format json
+	jq -e "length == $n and all(.ready == (.missing == null) and .ready == (.install == null))" <<<"$output"
+	run -0 --separate-stderr llmsbx lang --format jsonl list
+	[[ ${#lines[@]} == "$n" && $(jq -r .name <<<"${lines[0]}") == bash ]]
+	[[ $(jq -r .program <<<"${lines[0]}") == */bash ]]
+}
+
+@test "lang says what is missing" {
+	mkdir -p "$HOME/.config/llmsbx/languages"
+	jq '.name = "odd" | .aliases = [] | .suffixes = ["odd"] | .variants |= [.[0] | .needs =
+		[{"program": "no-such-program", "debian": "odd-package"}] | .run = ["no-such-program", "{file}"]]' \
+		"$SBX_SHARE/languages/bash.json" >"$HOME/.config/llmsbx/languages/odd.json" 
+	run -0 --separate-stderr llmsbx lang
+	[[ $output == *$'\n'"odd          missing  'no-such-program': install the package 'odd-package'"* ]]
+	run -0 --separate-stderr llmsbx lang show odd --format json
+	[[ $(jq -r '"\(.ready) \(.program) \(.missing) \(.install)"' <<<"$output") == \
+		"false null no-such-program odd-package" ]]
+	run -127 --separate-stderr llmsbx run -r -l odd -c x
+	[[ $stderr == *"'no-such-program'"*"'odd-package'"* ]]
+}
+
+@test "lang show takes other names too" {
+	run -0 --separate-stderr llmsbx lang show python
+	local first=$output
+	[[ $first == "name      python (Python)"$'\n'* ]]
+	run -0 --separate-stderr llmsbx lang show PY
+	[[ $output == "$first" ]]
+	run -0 --separate-stderr llmsbx lang show python --format json
+	[[ $(jq -r .file <<<"$output") == main.py ]]
+}
+
+@test "doctor shows the machine and the receipt of a run, and its status is the answer" {
+	run --separate-stderr llmsbx doctor --format json
+	[[ -z $stderr && $status == "$(jq 'if .all_enforced then 0 else 1 end' <<<"$output")" ]]
+	[[ $(jq -r .machine.kernel <<<"$output") == "Linux $(uname -r) $(uname -m)" ]]
+	[[ $(jq -r .uid <<<"$output") == "$EUID" ]]
+	[[ $(jq -r '.started, .error' <<<"$output") == $'true\nnull' ]]
+	jq -e '.all_enforced == (.degraded == {} and .unsupported == {})' <<<"$output"
+	local controls
+	controls=$(jq -c '.enforced + .degraded + .unsupported | keys' <<<"$output")
+	[[ $controls == *'"seccomp"'* && $controls == *'"memory"'* ]]
+
+	run --separate-stderr llmsbx run -l bash -c true --
+	[[ $(events 'select(.type == "start") | .enforced + .degraded + .unsupported | keys' -c) == "$controls" ]]
+
+	run --separate-stderr llmsbx doctor
+	[[ $output == "this machine, as user $EUID"$'\n'* && $output == *$'\n  no_new_privs   enforced '* ]]
+}
+
+@test "doctor on a machine without languages says so" {
+	mkdir -p share/languages
+	LLMSBX_SHARE=$PWD/share run -1 --separate-stderr llmsbx doctor
+	[[ $output == *"failed: no interpreter is installed that a run could be tried with; "* ]]
+}
+
+@test "gc finds nothing when nothing was left" {
+	run -0 --separate-stderr llmsbx gc --format json
+	[[ -z $stderr ]]
+	run -0 --separate-stderr llmsbx gc
+	[[ -z $output ]]
+}
