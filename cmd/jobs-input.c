@@ -31,6 +31,7 @@ int sbx_lines_fill(struct sbx_lines *l, struct sbx_err *err)
 	if (l->buf.len >= SBX_JOB_LINE_MAX) {
 		/* Nobody wants the rest: the line is refused when its end is seen. */
 		l->skipping = true;
+		l->searched = 0;
 		sbx_buf_reset(&l->buf);
 	}
 	if (sbx_buf_reserve(&l->buf, CHUNK, &room, err) < 0)
@@ -49,10 +50,14 @@ bool sbx_lines_next(struct sbx_lines *l, struct sbx_str *line, bool *ret_long)
 {
 	for (;;) {
 		struct sbx_str rest = {sbx_buf_str(&l->buf) + l->head, l->buf.len - l->head};
-		const char *end = rest.n > 0 ? memchr(rest.p, '\n', rest.n) : NULL;
+		const char *end = rest.n > l->searched
+					  ? memchr(rest.p + l->searched, '\n', rest.n - l->searched)
+					  : NULL;
 
+		l->searched = rest.n;
 		if (!end && (!l->eof || (rest.n == 0 && !l->skipping)))
 			return false;
+		l->searched = 0;
 		line->p = rest.p;
 		line->n = end ? (size_t)(end - rest.p) : rest.n;
 		l->head += line->n + (end ? 1 : 0);

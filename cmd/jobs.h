@@ -21,6 +21,7 @@ struct sbx_lines {
 	int fd; /* borrowed */
 	struct sbx_buf buf;
 	size_t head;     /* bytes of buf that were handed out */
+	size_t searched; /* bytes behind head in which there is no line feed */
 	uint64_t number; /* of the line that was handed out last */
 	bool eof;
 	bool skipping; /* what comes until the next line feed belongs to a line that was too long */
