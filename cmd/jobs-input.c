@@ -50,9 +50,7 @@ bool sbx_lines_next(struct sbx_lines *l, struct sbx_str *line, bool *ret_long)
 {
 	for (;;) {
 		struct sbx_str rest = {sbx_buf_str(&l->buf) + l->head, l->buf.len - l->head};
-		const char *end = rest.n > l->searched
-					  ? memchr(rest.p + l->searched, '\n', rest.n - l->searched)
-					  : NULL;
+		const char *end = memchr(rest.p + l->searched, '\n', rest.n - l->searched);
 
 		l->searched = rest.n;
 		if (!end && (!l->eof || (rest.n == 0 && !l->skipping)))
