@@ -83,7 +83,7 @@ static inline bool map_ids(pid_t pid, bool two)
 	return true;
 }
 
-static inline void say(const char *what)
+static inline void SBX_NORETURN say(const char *what)
 {
 	fprintf(stderr, "# guest: %s: errno %d\n", what, errno);
 	_exit(99);
@@ -115,7 +115,7 @@ static inline void inner_main(const struct box *box, int channel)
 	say(path);
 }
 
-static inline void outer_main(const struct box *box, int channel, int ready, int go)
+static inline void SBX_NORETURN outer_main(const struct box *box, int channel, int ready, int go)
 {
 	char byte = 0;
 	int status = 0;

@@ -731,8 +731,10 @@ TEST(broken_hosts)
 			add(&raw, 77, 0, 1, "", 0);
 		else if (i == 6)
 			add(&raw, SBX_WIRE_SPAWN, 0, 1, "", 0);
-		else
-			memcpy(raw.bytes + raw.n, ff, 4), raw.n += SBX_WIRE_HEADER;
+		else {
+			memcpy(raw.bytes + raw.n, ff, 4);
+			raw.n += SBX_WIRE_HEADER;
+		}
 		ends_at(&box, &raw);
 	}
 }
