@@ -30,7 +30,6 @@ enum { HEAD = 512 };
 struct collecting {
 	struct sbx_live *live;
 	uint32_t req;
-	int top; /* --out-dir */
 	bool over;
 	size_t files;
 	uint64_t total, max_total;
@@ -53,7 +52,7 @@ struct collecting {
 
 static int put_event(struct collecting *c, const struct sbx_ev_file *file, struct sbx_err *err)
 {
-	struct sbx_event ev = { .type = SBX_EV_FILE, .file = *file };
+	struct sbx_event ev = {.type = SBX_EV_FILE, .file = *file};
 
 	c->files++;
 	return sbx_emit(&c->live->em, &ev, err);
@@ -77,7 +76,7 @@ static int open_folder(int top, const char *path, const char **name)
 
 	while (dir >= 0 && (slash = strchr(path, '/'))) {
 		SBX_CLEANUP(sbx_freep)
-		char *part = sbx_str_dup((struct sbx_str){ path, (size_t)(slash - path) });
+		char *part = sbx_str_dup((struct sbx_str){path, (size_t)(slash - path)});
 		int next;
 
 		if (mkdirat(dir, part, 0777) != 0 && errno != EEXIST) {
@@ -96,7 +95,7 @@ static int open_folder(int top, const char *path, const char **name)
 /* A name that no file has, in the folder of the file to be. */
 static void open_temp(struct collecting *c)
 {
-	c->dir = open_folder(c->top, c->path, &c->name);
+	c->dir = open_folder(c->live->out_fd, c->path, &c->name);
 	if (c->dir < 0) {
 		c->sys = errno;
 		return;
@@ -120,12 +119,10 @@ static bool asked_for(const struct collecting *c, const char *path)
 
 static const char *skip_reason(uint8_t kind)
 {
-	static const char *const names[] = { [SBX_WIRE_KIND_BIG] = "too_large",
-					     [SBX_WIRE_KIND_SYMLINK] = "symlink",
-					     [SBX_WIRE_KIND_PIPE] = "pipe",
-					     [SBX_WIRE_KIND_SOCKET] = "socket",
-					     [SBX_WIRE_KIND_DEVICE] = "device",
-					     [SBX_WIRE_KIND_UNREADABLE] = "unreadable" };
+	static const char *const names[] = {
+		[SBX_WIRE_KIND_BIG] = "too_large", [SBX_WIRE_KIND_SYMLINK] = "symlink",
+		[SBX_WIRE_KIND_PIPE] = "pipe",     [SBX_WIRE_KIND_SOCKET] = "socket",
+		[SBX_WIRE_KIND_DEVICE] = "device", [SBX_WIRE_KIND_UNREADABLE] = "unreadable"};
 
 	return names[kind];
 }
@@ -141,19 +138,22 @@ static int on_entry(void *ctx, const struct sbx_wire_entry *e, struct sbx_err *e
 	if (sbx_path_relative(sbx_str_of(e->path), "a file's name", &path, &wrong) != 0 ||
 	    strcmp(path, e->path) != 0 || !asked_for(c, path)) {
 		free(path);
-		return sbx_fail(err, SBX_E_BACKEND, "the sandbox sent a file that was not asked for");
+		return sbx_fail(err, SBX_E_BACKEND,
+				"the sandbox sent a file that was not asked for");
 	}
 	if (c->files >= SBX_OUT_FILES) {
 		free(path);
-		return sbx_fail(err, SBX_E_BACKEND, "the sandbox sent more files than it was allowed");
+		return sbx_fail(err, SBX_E_BACKEND,
+				"the sandbox sent more files than it was allowed");
 	}
 	if (e->kind != SBX_WIRE_KIND_FILE) {
-		int r = put_event(c,
-				  &(struct sbx_ev_file){ .path = sbx_str_of(path),
-							 .size = e->size,
-							 .change = e->modified ? "modified" : "added",
-							 .skipped = skip_reason(e->kind) },
-				  err);
+		int r = put_event(
+			c,
+			&(struct sbx_ev_file){.path = sbx_str_of(path),
+					      .size = e->size,
+					      .change = e->modified ? "modified" : "added",
+					      .skipped = skip_reason(e->kind)},
+			err);
 
 		free(path);
 		return r;
@@ -199,10 +199,10 @@ static int not_saved(struct collecting *c, struct sbx_err *err)
 	SBX_CLEANUP(sbx_freep)
 	char *message = sbx_xasprintf("cannot save '%s' below '%s': %s", c->path,
 				      c->live->req->out_dir, sbx_strerror(c->sys));
-	struct sbx_ev_file file = { .path = sbx_str_of(c->path),
-				    .size = c->size,
-				    .change = c->modified ? "modified" : "added",
-				    .skipped = c->sys == EFBIG ? "too_large" : "not_written" };
+	struct sbx_ev_file file = {.path = sbx_str_of(c->path),
+				   .size = c->size,
+				   .change = c->modified ? "modified" : "added",
+				   .skipped = c->sys == EFBIG ? "too_large" : "not_written"};
 	int r = sbx_live_warn(c->live, "file_not_saved", message, err);
 
 	if (r == 0)
@@ -240,7 +240,8 @@ static int on_eof(void *ctx, unsigned int stream, uint32_t sys, struct sbx_err *
 	struct collecting *c = ctx;
 
 	if (!c->path || stream != SBX_WIRE_STDOUT)
-		return sbx_fail(err, SBX_E_BACKEND, "the sandbox ended a file that it did not send");
+		return sbx_fail(err, SBX_E_BACKEND,
+				"the sandbox ended a file that it did not send");
 	if (c->sys == 0 && sys != 0)
 		c->sys = (int)sys;
 	if (c->sys == 0 && renameat(c->dir, c->temp, c->dir, c->name) != 0)
@@ -260,24 +261,29 @@ static int on_done(void *ctx, const struct sbx_wire_done *done, struct sbx_err *
 
 /* ---- all of them */
 
-static int open_top(struct sbx_live *live, struct sbx_err *err)
+int sbx_live_open_out(struct sbx_live *live, struct sbx_err *err)
 {
 	const char *dir = live->req->out_dir;
-	int fd;
 
+	if (live->req->out.n == 0)
+		return 0;
 	if (sbx_make_folders(dir, 0777, err) != 0)
 		return sbx_wrap(err, "--out-dir");
-	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 ? fd : sbx_fail_sys(err, errno, "--out-dir: cannot open '%s'", dir);
+	live->out_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (live->out_fd < 0)
+		return sbx_fail_sys(err, errno, "--out-dir: cannot open '%s'", dir);
+	if (faccessat(live->out_fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		return sbx_fail_sys(err, errno, "--out-dir: cannot write into '%s'", dir);
+	return 0;
 }
 
 static int ask(struct collecting *c, const struct sbx_call_ops *ops, struct sbx_err *err)
 {
 	const struct sbx_strv *globs = &c->live->req->out;
-	struct sbx_wire_get get = { .max_files = SBX_OUT_FILES,
-				    .max_depth = SBX_OUT_DEPTH,
-				    .max_bytes = c->max_total,
-				    .n_globs = (uint32_t)globs->n };
+	struct sbx_wire_get get = {.max_files = SBX_OUT_FILES,
+				   .max_depth = SBX_OUT_DEPTH,
+				   .max_bytes = c->max_total,
+				   .n_globs = (uint32_t)globs->n};
 
 	for (size_t i = 0; i < globs->n; i++)
 		get.globs[i] = globs->v[i];
@@ -289,26 +295,22 @@ static int ask(struct collecting *c, const struct sbx_call_ops *ops, struct sbx_
 int sbx_live_collect(struct sbx_live *live, struct sbx_err *err)
 {
 	static const struct sbx_call_ops ops = {
-		.entry = on_entry, .data = on_data, .eof = on_eof, .done = on_done
-	};
-	struct collecting c = { .live = live, .fd = -1, .dir = -1, .max_total = SBX_OUT_BYTES };
+		.entry = on_entry, .data = on_data, .eof = on_eof, .done = on_done};
+	struct collecting c = {.live = live, .fd = -1, .dir = -1, .max_total = SBX_OUT_BYTES};
 	int r;
 
-	c.top = open_top(live, err);
-	if (c.top < 0)
-		return -1;
 	r = ask(&c, &ops, err);
 	while (r == 0 && !c.over) {
 		sbx_live_fuse(live, COLLECT_NS);
 		r = sbx_live_turn(live, err);
 	}
 	drop_file(&c);
-	sbx_close(c.top);
 	if (r == 0 && c.more & SBX_WIRE_MORE_FILES)
-		r = sbx_live_warn(live, "files_left", "more files match --out than are brought back",
-				  err);
+		r = sbx_live_warn(live, "files_left",
+				  "more files match --out than are brought back", err);
 	if (r == 0 && c.more & SBX_WIRE_MORE_DEPTH)
 		r = sbx_live_warn(live, "files_too_deep",
-				  "folders too deep below the work directory were not searched", err);
+				  "folders too deep below the work directory were not searched",
+				  err);
 	return r;
 }

@@ -30,6 +30,7 @@ struct sbx_live {
 	struct sbx_plan plan;
 	struct sbx_box *box; /* owned */
 	struct sbx_client *client; /* owned */
+	int out_fd; /* --out-dir, or -1 */
 	struct sbx_receipt receipt;
 	bool started_event; /* `start` was put */
 
@@ -76,6 +77,8 @@ int sbx_live_program(struct sbx_live *live, const struct sbx_strv *argv, bool is
 
 /* place.c, collect.c */
 int sbx_live_place(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
+/* Makes and opens --out-dir: that it cannot be is found out before anything starts. */
+int sbx_live_open_out(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 int sbx_live_collect(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 int sbx_live_mark(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 

@@ -16,6 +16,7 @@
 #include "lib/base/path.h"
 #include "lib/base/str.h"
 #include "lib/event/control.h"
+#include "lib/guest/wire.h"
 
 #define MIB    (UINT64_C(1) << 20)
 #define NS_SEC UINT64_C(1000000000)
@@ -381,6 +382,9 @@ static int add_glob(const struct setting *s, struct sbx_err *err)
 		return sbx_fail(err, SBX_E_USAGE, "%s: the pattern '%.*s' %s%s", s->where,
 				QUOTE_MAX, s->text,
 				strncmp(wrong, "has", 3) == 0 ? "" : "is wrong: ", wrong);
+	if (s->req->out.n == SBX_WIRE_LIST_MAX)
+		return sbx_fail(err, SBX_E_USAGE, "%s: more than %d patterns", s->where,
+				SBX_WIRE_LIST_MAX);
 	return sbx_strv_add(&s->req->out, s->text, err);
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "lib/base/fd.h"
 #include "lib/base/mem.h"
 #include "lib/base/rand.h"
 #include "lib/sandbox/box.h"
@@ -146,7 +147,7 @@ static int plan(struct sbx_live *live, struct sbx_err *err)
 {
 	if (sbx_plan_make(live->env->backend, live->env->langs, live->req, &live->plan, err) != 0)
 		return -1;
-	return put_warnings(live, err);
+	return put_warnings(live, err) == 0 ? sbx_live_open_out(live, err) : -1;
 }
 
 static int execute(struct sbx_live *live, struct sbx_err *err)
@@ -384,7 +385,8 @@ char *sbx_run_id(void)
 int sbx_run(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_result *ret,
 	    struct sbx_err *err)
 {
-	struct sbx_live live = { .env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED };
+	struct sbx_live live = { .env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED,
+				 .out_fd = -1 };
 	int staged, r;
 
 	if (!req->id)
@@ -393,6 +395,7 @@ int sbx_run(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_r
 	live.timing.queue = sbx_now_ns() - env->queued_ns;
 	staged = stages(&live, &live.error);
 	r = report(&live, staged, ret, err);
+	sbx_closep(&live.out_fd);
 	sbx_buf_release(&live.compile_words);
 	sbx_plan_release(&live.plan);
 	return r;
