@@ -90,7 +90,7 @@ static inline void SBX_NORETURN say(const char *what)
 }
 
 /* Process 1: its mounts, then the guest. */
-static inline void inner_main(const struct box *box, int channel)
+static inline void SBX_NORETURN inner_main(const struct box *box, int channel)
 {
 	const char *build = getenv("SBX_BUILDDIR");
 	const struct rlimit processes = {PROCESSES, PROCESSES};

@@ -56,7 +56,9 @@ TEST(numbers)
 	ok_mem(bytes, c.at, "\1\1\2\3\4\1\2\3\4\5\6\7\10", 13);
 	sbx_code_u8(&c, &one);
 	ok(!sbx_coder_ok(&c));
-	one = 0, four = 0, eight = 0;
+	one = 0;
+	four = 0;
+	eight = 0;
 	c = sbx_decoder(bytes, sizeof bytes);
 	sbx_code_u8(&c, &one);
 	sbx_code_u32(&c, &four);
