@@ -172,19 +172,25 @@ plan() { "$LLMSBX" run --dry-run "$@" -l bash -c x | jq -r "$filter"; }
 
 @test "options stand before FILE, all behind it is the program's" {
 	echo 'for a in "$@"; do echo "<$a>"; done' >args.sh
-	run -0 --separate-stderr llmsbx run -r args.sh --timeout 0 -- -x ''
-	[[ $output == $'<--timeout>\n<0>\n<-->\n<-x>\n<>' ]]
-	[[ $stderr == "llmsbx: warning: '--timeout' stands behind the code and goes to the program; "* ]]
-	run -0 --separate-stderr llmsbx run -r args.sh -- --timeout=0 --
-	[[ -z $stderr && $output == $'<--timeout=0>\n<-->' ]]
-	run -0 --separate-stderr llmsbx run -r -- args.sh a
-	[[ -z $stderr && $output == '<a>' ]]
-	run -0 --separate-stderr llmsbx run -r -l bash -c 'echo "<$1>"' args.sh
-	[[ -z $stderr && $output == '<args.sh>' ]]
-	run -0 --separate-stderr bash -c '"$LLMSBX" run -l bash -r - a <args.sh'
-	[[ -z $stderr && $output == '<a>' ]]
+	printed() { [[ $(the_stdout) == "$1" ]] || fail "printed: $(the_stdout)"; }
+	warned() { [[ $(events 'select(.type == "warn") | .code') == "$1" ]] || fail "$output"; }
+	run -0 --separate-stderr llmsbx run args.sh --timeout 0 -- -x ''
+	printed $'<--timeout>\n<0>\n<-->\n<-x>\n<>'
+	warned option_after_file
+	run -0 --separate-stderr llmsbx run args.sh -- --timeout=0 --
+	printed $'<--timeout=0>\n<-->'
+	warned ''
+	run -0 --separate-stderr llmsbx run -- args.sh a
+	printed '<a>'
+	run -0 --separate-stderr llmsbx run -l bash -c 'echo "<$1>"' args.sh
+	printed '<args.sh>'
+	run -0 --separate-stderr bash -c '"$LLMSBX" run -l bash - a <args.sh'
+	printed '<a>'
+	run -0 --separate-stderr llmsbx run -r args.sh --timeout=5
+	[[ $output == '<--timeout=5>' ]]
+	[[ $stderr == *"llmsbx: warning: '--timeout=5' stands behind the code and goes to the program; "* ]]
 	run -0 --separate-stderr llmsbx run args.sh --memory
-	[[ $(events 'select(.type == "warn") | .code') == option_after_file ]]
+	warned option_after_file
 	[[ $(events 'select(.seq == 0) | .type') == warn ]]
 }
 
