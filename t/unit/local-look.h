@@ -168,7 +168,7 @@ static inline void look_at_mounts(pid_t pid)
 {
 	static const char *const writable[] = {"/proc", "/dev/pts", "/tmp", "/dev/shm", "/sandbox"};
 	char *text = proc_file(pid, "mountinfo");
-	struct sbx_str rest = sbx_str_of(text), line, word, point, options;
+	struct sbx_str rest = sbx_str_of(text), line, word, point, options = {0};
 	int n = 0;
 
 	while (sbx_str_split(&rest, '\n', &line)) {
