@@ -33,7 +33,7 @@ static void write_summary(struct sbx_jw *jw, const struct sbx_lang *lang,
 	sbx_jw_kbool(jw, "ready", h->ready);
 	sbx_jw_kstr(jw, "program", h->program);
 	sbx_jw_kstr(jw, "missing", h->missing ? h->missing->program : NULL);
-	sbx_jw_kstr(jw, "install", h->missing ? h->missing->debian : NULL);
+	sbx_jw_kstr(jw, "install", h->package);
 }
 
 static void print_summary(const struct sbx_lang *lang, const struct sbx_backends_lang *h)
@@ -42,7 +42,7 @@ static void print_summary(const struct sbx_lang *lang, const struct sbx_backends
 		(void)printf("%-12s ready    %s\n", lang->name, h->program ? h->program : "");
 	else
 		(void)printf("%-12s missing  '%s': install the package '%s'\n", lang->name,
-			     h->missing->program, h->missing->debian);
+			     h->missing->program, h->package);
 }
 
 static int list_one(struct sbx_list *list, struct sbx_backend *be, const struct sbx_lang *lang,
@@ -117,7 +117,7 @@ static void print_lang(const struct sbx_lang *lang, const struct sbx_backends_la
 		(void)printf("ready: %s\n", h->program ? h->program : "");
 	else
 		(void)printf("missing: '%s': install the package '%s'\n", h->missing->program,
-			     h->missing->debian);
+			     h->package);
 }
 
 static void write_variant(struct sbx_jw *jw, const struct sbx_lang_variant *v)

@@ -1,8 +1,13 @@
 #include "lib/sandbox/backends.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "lib/backend/backend.h"
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/base/fd.h"
+#include "lib/base/limits.h"
 #include "lib/base/mem.h"
 #include "lib/def/lang.h"
 
@@ -71,6 +76,24 @@ static int try_variant(struct sbx_backend *be, const struct sbx_lang *lang,
 	return 0;
 }
 
+static bool is_fedora(void)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf text = SBX_BUF_INIT(SBX_DOC_MAX);
+	struct sbx_err ignored = SBX_ERR_INIT;
+
+	if (sbx_read_file("/etc/os-release", &text, &ignored) < 0)
+		return false; /* then the Debian name is as good a hint as any */
+	return strstr(sbx_buf_str(&text), "fedora") != NULL;
+}
+
+static void name_package(struct sbx_backends_lang *h)
+{
+	bool fedora = is_fedora();
+
+	h->package = fedora ? h->missing->fedora : h->missing->debian;
+	h->installer = fedora ? "dnf install" : "apt-get install";
+}
+
 int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang,
 		      struct sbx_backends_lang *ret, struct sbx_err *err)
 {
@@ -95,6 +118,8 @@ int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang,
 		else
 			free(h.program);
 	}
+	if (first.missing)
+		name_package(&first);
 	*ret = first;
 	return 0;
 }

@@ -29,6 +29,7 @@ struct sbx_backends_lang {
 	size_t variant;                      /* the one that a run takes; 0 when none is ready */
 	char *program;                       /* owned; where its first need is; NULL: nowhere */
 	const struct sbx_lang_need *missing; /* borrowed from the language; NULL when ready */
+	const char *package, *installer;     /* what brings it on this machine, and how; borrowed */
 };
 int sbx_backends_lang(struct sbx_backend *be, const struct sbx_lang *lang,
 		      struct sbx_backends_lang *ret, struct sbx_err *err) SBX_MUST_USE;

@@ -15,6 +15,7 @@
 #include "lib/def/expand.h"
 #include "lib/def/lang.h"
 #include "lib/def/source.h"
+#include "lib/sandbox/backends.h"
 #include "lib/sandbox/run.h"
 
 static const char base_path[] = "/usr/local/bin:/usr/bin:/bin";
@@ -117,65 +118,23 @@ static int warn_of_bytes(struct sbx_request *req, const struct sbx_plan *plan, s
 
 /* ---- the programs */
 
-/* Whether every program of a variant is there; *ret_missing is the first that is not. */
-static int has_needs(struct sbx_backend *be, const struct sbx_lang *lang,
-		     const struct sbx_lang_variant *variant,
-		     const struct sbx_lang_need **ret_missing, struct sbx_err *err)
+/* The first variant whose programs are all there. */
+static int pick_variant(struct sbx_backend *be, const struct sbx_lang *lang, size_t *ret,
+			struct sbx_err *err)
 {
-	*ret_missing = NULL;
-	if (!be->ops->which)
+	SBX_CLEANUP(sbx_backends_lang_release) struct sbx_backends_lang found = {0};
+
+	if (sbx_backends_lang(be, lang, &found, err) != 0)
+		return -1;
+	*ret = found.variant;
+	if (found.ready)
 		return 0;
-	for (size_t i = 0; i < variant->n_needs; i++) {
-		SBX_CLEANUP(sbx_freep) char *path = NULL;
-		struct sbx_err why = SBX_ERR_INIT;
-
-		if (be->ops->which(be, variant->needs[i].program, &lang->path, &path, &why) == 0)
-			continue;
-		if (why.code != SBX_E_NOT_FOUND) {
-			*err = why;
-			return -1;
-		}
-		*ret_missing = &variant->needs[i];
-		return 0;
-	}
-	return 0;
-}
-
-/* The package of this machine's distribution. */
-static bool is_fedora(void)
-{
-	SBX_CLEANUP(sbx_buf_release) struct sbx_buf text = SBX_BUF_INIT(64 << 10);
-	struct sbx_err ignored = SBX_ERR_INIT;
-
-	if (sbx_read_file("/etc/os-release", &text, &ignored) != 0)
-		return false; /* then the Debian name is as good a hint as any */
-	return strstr(sbx_buf_str(&text), "fedora") != NULL;
-}
-
-int sbx_plan_variant(struct sbx_backend *be, const struct sbx_lang *lang, size_t *ret,
-		     struct sbx_err *err)
-{
-	const struct sbx_lang_need *missing = NULL, *first = NULL;
-	bool fedora;
-
-	for (size_t i = 0; i < lang->n_variants; i++) {
-		if (has_needs(be, lang, &lang->variants[i], &missing, err) != 0)
-			return -1;
-		if (!missing) {
-			*ret = i;
-			return 0;
-		}
-		if (!first)
-			first = missing;
-	}
-	fedora = is_fedora() && first && first->fedora;
 	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"'%s' for language '%s' is not in %s%s of the sandbox: install the package '%s' "
-			"(%s install %s)",
-			first ? first->program : "?", lang->name,
-			lang->path.n ? lang->path.v[0] : "", lang->path.n ? " or /usr/local/bin:/usr/bin:/bin" : base_path,
-			fedora ? first->fedora : first ? first->debian : "?",
-			fedora ? "dnf" : "apt-get", fedora ? first->fedora : first ? first->debian : "?");
+			"'%s' for language '%s' is not in %s%s%s of the sandbox: "
+			"install the package '%s' (%s %s)",
+			found.missing->program, lang->name, lang->path.n ? lang->path.v[0] : "",
+			lang->path.n ? ":" : "", base_path, found.package, found.installer,
+			found.package);
 }
 
 /* ---- commands and environment */
@@ -249,7 +208,7 @@ int sbx_plan_make(struct sbx_backend *be, struct sbx_langs *langs, struct sbx_re
 
 	if (read_code(req, &plan, err) != 0 || find_language(langs, req, &plan, err) != 0 ||
 	    name_file(req, &plan, &names, err) != 0 || warn_of_bytes(req, &plan, err) != 0 ||
-	    sbx_plan_variant(be, plan.lang, &variant, err) != 0 ||
+	    pick_variant(be, plan.lang, &variant, err) != 0 ||
 	    make_commands(req, &plan.lang->variants[variant], &names, &plan, err) != 0) {
 		sbx_plan_release(&plan);
 		return -1;

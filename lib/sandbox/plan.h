@@ -29,7 +29,3 @@ struct sbx_plan {
 int sbx_plan_make(struct sbx_backend *be, struct sbx_langs *langs, struct sbx_request *req,
 		  struct sbx_plan *ret, struct sbx_err *err) SBX_MUST_USE;
 void sbx_plan_release(struct sbx_plan *plan);
-
-/* The variant of lang whose programs are all there; SBX_E_NOT_FOUND names what to install. *ret is its index. */
-int sbx_plan_variant(struct sbx_backend *be, const struct sbx_lang *lang, size_t *ret,
-		     struct sbx_err *err) SBX_MUST_USE;
