@@ -13,7 +13,20 @@
 #include "lib/base/err.h"
 #include "lib/base/mem.h"
 
-enum { READ_CHUNK = 64 << 10 };
+/* The first read, and the largest: a page for what is small, which most is, without a mapping made and torn down for it. */
+enum { READ_FIRST = 4095, READ_CHUNK = 64 << 10 };
+
+/* How much to read next: as much as is there already, so that there are few reads whatever the size. */
+static size_t next_chunk(const struct sbx_buf *buf)
+{
+	size_t room = buf->max - buf->len, chunk = buf->len;
+
+	if (chunk < READ_FIRST)
+		chunk = READ_FIRST;
+	if (chunk > READ_CHUNK)
+		chunk = READ_CHUNK;
+	return room < chunk ? room : chunk;
+}
 
 void sbx_close(int fd)
 {
@@ -94,7 +107,7 @@ int sbx_write_full(int fd, const void *p, size_t n, struct sbx_err *err)
 int sbx_read_all(int fd, const char *what, struct sbx_buf *buf, struct sbx_err *err)
 {
 	for (;;) {
-		size_t room = buf->max - buf->len, chunk = room < READ_CHUNK ? room : READ_CHUNK;
+		size_t chunk = next_chunk(buf);
 		char *p, beyond;
 		ssize_t got;
 
