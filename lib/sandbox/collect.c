@@ -1,9 +1,10 @@
 /*
  * Files out: what --out names, new or changed, is saved below --out-dir.
  *
- * Names and contents come from inside and are hostile.  A path is taken only if it is relative, clean, asked for, and new;
- * folders are opened one component at a time without following a link, and a file is written under a name of ours first and
- * then renamed over what was there, so that nothing of the host is ever followed, and nothing half written is left.
+ * Names and contents come from inside and are hostile.  A path is taken only if it is relative, clean, asked for, and behind the
+ * one before it in the order of the walk, so that none comes twice; folders are opened one component at a time without following
+ * a link, and a file is written under a name of ours first and then renamed over what was there, so that nothing of the host is
+ * ever followed, and nothing half written is left.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,26 +20,31 @@
 #include "lib/base/limits.h"
 #include "lib/base/mem.h"
 #include "lib/base/path.h"
+#include "lib/base/rand.h"
 #include "lib/base/sha256.h"
 #include "lib/base/utf8.h"
 #include "lib/sandbox/live.h"
 #include "lib/sandbox/mime.h"
 
 #define COLLECT_NS 30000000000u /* without any progress */
-enum { HEAD = 512 };
+enum { HEAD = 512, SECRET = 16 };
 
 struct collecting {
 	struct sbx_live *live;
 	uint32_t req;
 	bool over;
 	size_t files;
-	uint64_t total, max_total;
+	uint64_t left; /* of what all of them may have */
 	uint32_t more;
+	char secret[SECRET + 1]; /* of the names of ours, which nothing inside can guess */
+	char *path;              /* of the last entry */
 
-	/* the file that is coming; fd < 0: none */
+	/* the file that is coming */
+	bool coming;
 	int fd, dir;
-	char *path, *temp;
+	char *temp;
 	const char *name; /* its last component, within path */
+	uint64_t size_left;
 	bool modified;
 	uint32_t mode;
 	uint64_t size;
@@ -64,8 +70,8 @@ static void drop_file(struct collecting *c)
 		(void)unlinkat(c->dir, c->temp, 0);
 	sbx_closep(&c->fd);
 	sbx_closep(&c->dir);
-	free(SBX_TAKE(c->path));
 	free(SBX_TAKE(c->temp));
+	c->coming = false;
 }
 
 /* The folder of path's last component below top, made where it is missing; -1 with errno. */
@@ -100,7 +106,7 @@ static void open_temp(struct collecting *c)
 		c->sys = errno;
 		return;
 	}
-	c->temp = sbx_xasprintf(".llmsbx-%s-%zu", c->live->em.id, c->files);
+	c->temp = sbx_xasprintf(".llmsbx-%s-%zu", c->secret, c->files);
 	c->fd = openat(c->dir, c->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		       (c->mode & 0111) ? 0777 : 0666);
 	if (c->fd < 0)
@@ -127,39 +133,62 @@ static const char *skip_reason(uint8_t kind)
 	return names[kind];
 }
 
-static int on_entry(void *ctx, const struct sbx_wire_entry *e, struct sbx_err *err)
+/* Component by component, as bytes: what stands in a folder comes before what merely begins with its name. */
+static bool comes_after(const char *path, const char *last)
 {
-	struct collecting *c = ctx;
+	size_t i = 0;
+
+	while (path[i] && path[i] == last[i])
+		i++;
+	if (path[i] == '/')
+		return last[i] == '\0';
+	if (last[i] == '/')
+		return path[i] != '\0';
+	return (unsigned char)path[i] > (unsigned char)last[i];
+}
+
+/* Takes the path of an entry if it is one that an honest guest could send now. */
+static bool take_path(struct collecting *c, const char *sent)
+{
 	struct sbx_err wrong = SBX_ERR_INIT;
 	char *path = NULL;
 
-	if (c->path)
-		return sbx_fail(err, SBX_E_BACKEND, "the sandbox sent two files at once");
-	if (sbx_path_relative(sbx_str_of(e->path), "a file's name", &path, &wrong) != 0 ||
-	    strcmp(path, e->path) != 0 || !asked_for(c, path)) {
+	if (sbx_path_relative(sbx_str_of(sent), "a file's name", &path, &wrong) != 0)
+		return false;
+	if (strcmp(path, sent) != 0 || !asked_for(c, path) ||
+	    (c->path && !comes_after(path, c->path))) {
 		free(path);
+		return false;
+	}
+	free(c->path);
+	c->path = path;
+	return true;
+}
+
+static int on_entry(void *ctx, const struct sbx_wire_entry *e, struct sbx_err *err)
+{
+	struct collecting *c = ctx;
+	bool is_file = e->kind == SBX_WIRE_KIND_FILE;
+
+	if (c->coming)
+		return sbx_fail(err, SBX_E_BACKEND, "the sandbox sent two files at once");
+	if (!take_path(c, e->path))
 		return sbx_fail(err, SBX_E_BACKEND,
 				"the sandbox sent a file that was not asked for");
-	}
-	if (c->files >= SBX_OUT_FILES) {
-		free(path);
+	if (c->files >= SBX_OUT_FILES || (is_file && e->size > c->left))
 		return sbx_fail(err, SBX_E_BACKEND,
 				"the sandbox sent more files than it was allowed");
-	}
-	if (e->kind != SBX_WIRE_KIND_FILE) {
-		int r = put_event(
-			c,
-			&(struct sbx_ev_file){.path = sbx_str_of(path),
-					      .size = e->size,
-					      .change = e->modified ? "modified" : "added",
-					      .skipped = skip_reason(e->kind)},
-			err);
-
-		free(path);
-		return r;
-	}
-	c->path = path;
 	c->modified = e->modified;
+	if (!is_file)
+		return put_event(c,
+				 &(struct sbx_ev_file){.path = sbx_str_of(c->path),
+						       .size = e->size,
+						       .change = c->modified ? "modified" : "added",
+						       .skipped = skip_reason(e->kind)},
+				 err);
+	c->coming = true;
+	c->left -= e->size;
+	c->size_left = e->size;
 	c->mode = e->mode;
 	c->size = 0;
 	c->head_len = 0;
@@ -173,20 +202,16 @@ static int on_data(void *ctx, unsigned int stream, struct sbx_str bytes, struct 
 {
 	struct collecting *c = ctx;
 	struct sbx_err writing = SBX_ERR_INIT;
+	size_t room = sizeof c->head - c->head_len;
 
-	if (!c->path || stream != SBX_WIRE_STDOUT)
+	if (!c->coming || stream != SBX_WIRE_STDOUT || bytes.n > c->size_left)
 		return sbx_fail(err, SBX_E_BACKEND, "the sandbox sent data of no file");
 	c->size += bytes.n;
-	c->total += bytes.n;
-	if (c->total > c->max_total)
-		c->sys = EFBIG;
-	if (c->head_len < sizeof c->head) {
-		size_t room = sizeof c->head - c->head_len;
-		size_t n = bytes.n < room ? bytes.n : room;
-
-		memcpy(c->head + c->head_len, bytes.p, n);
-		c->head_len += n;
-	}
+	c->size_left -= bytes.n;
+	if (room > bytes.n)
+		room = bytes.n;
+	memcpy(c->head + c->head_len, bytes.p, room);
+	c->head_len += room;
 	sbx_sha256_add(&c->sha, bytes.p, bytes.n);
 	if (c->sys == 0 && sbx_write_full(c->fd, bytes.p, bytes.n, &writing) != 0)
 		c->sys = writing.sys ? writing.sys : EIO;
@@ -239,11 +264,13 @@ static int on_eof(void *ctx, unsigned int stream, uint32_t sys, struct sbx_err *
 {
 	struct collecting *c = ctx;
 
-	if (!c->path || stream != SBX_WIRE_STDOUT)
+	if (!c->coming || stream != SBX_WIRE_STDOUT)
 		return sbx_fail(err, SBX_E_BACKEND,
 				"the sandbox ended a file that it did not send");
 	if (c->sys == 0 && sys != 0)
 		c->sys = (int)sys;
+	if (c->sys == 0 && close(SBX_TAKE_FD(c->fd)) != 0)
+		c->sys = errno;
 	if (c->sys == 0 && renameat(c->dir, c->temp, c->dir, c->name) != 0)
 		c->sys = errno;
 	return c->sys != 0 ? not_saved(c, err) : saved(c, err);
@@ -253,7 +280,8 @@ static int on_done(void *ctx, const struct sbx_wire_done *done, struct sbx_err *
 {
 	struct collecting *c = ctx;
 
-	(void)err;
+	if (c->coming)
+		return sbx_fail(err, SBX_E_BACKEND, "the sandbox sent half a file");
 	c->more = done->more;
 	c->over = true;
 	return 0;
@@ -282,7 +310,7 @@ static int ask(struct collecting *c, const struct sbx_call_ops *ops, struct sbx_
 	const struct sbx_strv *globs = &c->live->req->out;
 	struct sbx_wire_get get = {.max_files = SBX_OUT_FILES,
 				   .max_depth = SBX_OUT_DEPTH,
-				   .max_bytes = c->max_total,
+				   .max_bytes = c->left,
 				   .n_globs = (uint32_t)globs->n};
 
 	for (size_t i = 0; i < globs->n; i++)
@@ -296,15 +324,17 @@ int sbx_live_collect(struct sbx_live *live, struct sbx_err *err)
 {
 	static const struct sbx_call_ops ops = {
 		.entry = on_entry, .data = on_data, .eof = on_eof, .done = on_done};
-	struct collecting c = {.live = live, .fd = -1, .dir = -1, .max_total = SBX_OUT_BYTES};
+	struct collecting c = {.live = live, .fd = -1, .dir = -1, .left = SBX_OUT_BYTES};
 	int r;
 
+	sbx_random_id(c.secret, SECRET);
 	r = ask(&c, &ops, err);
 	while (r == 0 && !c.over) {
 		sbx_live_fuse(live, COLLECT_NS);
 		r = sbx_live_turn(live, err);
 	}
 	drop_file(&c);
+	free(c.path);
 	if (r == 0 && c.more & SBX_WIRE_MORE_FILES)
 		r = sbx_live_warn(live, "files_left",
 				  "more files match --out than are brought back", err);
