@@ -28,7 +28,7 @@ load lib/common
 	mkdir -p "$HOME/.config/llmsbx/languages"
 	jq '.name = "odd" | .aliases = [] | .suffixes = ["odd"] | .variants |= [.[0] | .needs =
 		[{"program": "no-such-program", "debian": "odd-package"}] | .run = ["no-such-program", "{file}"]]' \
-		"$SBX_SHARE/languages/bash.json" >"$HOME/.config/llmsbx/languages/odd.json" 
+		"$SBX_SHARE/languages/bash.json" >"$HOME/.config/llmsbx/languages/odd.json"
 	run -0 --separate-stderr llmsbx lang
 	[[ $output == *$'\n'"odd          missing  'no-such-program': install the package 'odd-package'"* ]]
 	run -0 --separate-stderr llmsbx lang show odd --format json
