@@ -221,14 +221,11 @@ int sbx_set_nonblock(int fd, bool on, struct sbx_err *err)
 
 int sbx_fill_standard_fds(struct sbx_err *err)
 {
-	/* stdout only to read: what was written there must fail, as on a closed one, and not vanish. */
-	static const int flags[] = {O_RDWR, O_RDONLY, O_RDWR};
-
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
 		/* Inherited by children like any other standard descriptor; the lowest free one is fd. */
-		if (open("/dev/null", flags[fd] | O_NOCTTY) != fd)
+		if (open("/dev/null", O_RDWR | O_NOCTTY) != fd)
 			return sbx_fail_sys(err, errno, "cannot open '/dev/null'");
 	}
 	return 0;

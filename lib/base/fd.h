@@ -35,6 +35,6 @@ int sbx_set_nonblock(int fd, bool on, struct sbx_err *err) SBX_MUST_USE;
 
 /*
  * Opens /dev/null on each of 0, 1 and 2 that is closed, so that no descriptor of ours ever becomes one of them.  Reading stdin
- * finds the end of file, stderr is discarded, writing stdout fails with EBADF.
+ * finds the end of file, and what is written is discarded: who closed it wants none of it (--events-fd may carry the events).
  */
 int sbx_fill_standard_fds(struct sbx_err *err) SBX_MUST_USE;

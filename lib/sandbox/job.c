@@ -255,28 +255,20 @@ static int unknown_key(struct sbx_err *err)
 	return -1;
 }
 
+/* A number is taken as it stands: many data sets count their rows. */
 static char *id_of(struct sbx_json root)
 {
 	struct sbx_json id;
 	struct sbx_str s;
 
-	if (sbx_json_type(root) != SBX_JSON_OBJECT || !sbx_json_get(root, "id", &id) ||
-	    sbx_json_type(id) != SBX_JSON_STRING)
+	if (sbx_json_type(root) != SBX_JSON_OBJECT || !sbx_json_get(root, "id", &id))
 		return NULL;
-	s = sbx_json_string(id);
+	if (sbx_json_type(id) != SBX_JSON_STRING && sbx_json_type(id) != SBX_JSON_NUMBER)
+		return NULL;
+	s = sbx_json_type(id) == SBX_JSON_STRING ? sbx_json_string(id) : sbx_json_raw(id);
 	if (s.n == 0 || s.n > ID_MAX || memchr(s.p, 0, s.n))
 		return NULL;
 	return sbx_str_dup(s);
-}
-
-char *sbx_job_id(struct sbx_str line)
-{
-	SBX_CLEANUP(sbx_json_freep) struct sbx_json_doc *doc = NULL;
-	struct sbx_err ignored = SBX_ERR_INIT; /* who runs the job reports it */
-
-	if (sbx_json_parse(line, "job", &doc, &ignored) != 0)
-		return NULL;
-	return id_of(sbx_json_root(doc));
 }
 
 int sbx_job_read(struct sbx_str line, const char *where, struct sbx_request *req,
@@ -294,7 +286,7 @@ int sbx_job_read(struct sbx_str line, const char *where, struct sbx_request *req
 				sbx_json_type_name(sbx_json_type(root)));
 	req->id = id_of(root);
 	if (!req->id && sbx_json_get(root, "id", &value))
-		return sbx_fail(err, SBX_E_USAGE, "%s: id: must be a string of 1 to %d bytes", where,
+		return sbx_fail(err, SBX_E_USAGE, "%s: id: must be a number or a string of 1 to %d bytes", where,
 				ID_MAX);
 	it = sbx_json_iter(root);
 	while (sbx_json_next(&it, &key, &value))

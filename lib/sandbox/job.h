@@ -16,6 +16,3 @@ struct sbx_err;
  */
 int sbx_job_read(struct sbx_str line, const char *where, struct sbx_request *req,
 		 struct sbx_err *err) SBX_MUST_USE;
-
-/* The id that a line gives, owned; NULL when it gives none or is no job. */
-char *sbx_job_id(struct sbx_str line);
