@@ -21,12 +21,13 @@ struct sbx_backend;
 struct sbx_box {
 	struct sbx_backend *be;
 	struct sbx_stream *stream; /* owned */
-	struct sbx_receipt receipt; /* what the backend knows; the guest's measurements are laid over it */
-	bool one_id;		    /* guest and program share their id: the filter must protect the guest */
-	bool guest_limits_memory;   /* nothing outside bounds it: the guest must, by RLIMIT_DATA and polling */
-	bool guest_limits_pids;	    /* the same, by RLIMIT_NPROC */
-	uid_t guest_uid;	    /* inside */
-	int lost_fd;		    /* readable when the box died (a pidfd), or -1 */
+	struct sbx_receipt
+		receipt; /* what the backend knows; the guest's measurements are laid over it */
+	bool one_id;     /* guest and program share their id: the filter must protect the guest */
+	bool guest_limits_memory; /* nothing outside bounds it: the guest must, by RLIMIT_DATA and polling */
+	bool guest_limits_pids; /* the same, by RLIMIT_NPROC */
+	uid_t guest_uid;        /* inside */
+	int lost_fd;            /* readable when the box died (a pidfd), or -1 */
 };
 
 /* What the box's counters say now.  has_* false: this backend cannot know. */

@@ -12,7 +12,7 @@
 struct sbx_limits {
 	uint64_t memory_bytes; /* of the whole sandbox, without swap */
 	uint64_t cpu_milli;    /* thousandths of a processor */
-	uint64_t pids;	       /* processes and threads of the program, the guest not counted */
+	uint64_t pids;         /* processes and threads of the program, the guest not counted */
 	uint64_t disk_bytes;   /* /sandbox */
 	uint64_t tmp_bytes;    /* /tmp */
 	uint64_t shm_bytes;    /* /dev/shm */
@@ -38,9 +38,10 @@ struct sbx_box_spec {
 	enum sbx_network network;
 	const struct sbx_mount *mounts;
 	size_t n_mounts;
-	const struct sbx_strv *host_paths; /* globs below /etc, /opt, /nix/store the language needs; may be NULL */
-	uid_t uid;			   /* of the program, inside; default 65532 */
+	const struct sbx_strv *
+		host_paths; /* globs below /etc, /opt, /nix/store the language needs; may be NULL */
+	uid_t uid;          /* of the program, inside; default 65532 */
 	gid_t gid;
-	bool read_only;		/* the root; default true */
-	uint32_t accept_bits;	/* --accept-missing: 1 << enum sbx_control */
+	bool read_only;       /* the root; default true */
+	uint32_t accept_bits; /* --accept-missing: 1 << enum sbx_control */
 };

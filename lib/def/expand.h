@@ -28,9 +28,9 @@ struct sbx_expand {
 	const char *stem; /* without its suffix */
 	const char *main; /* NULL: the stem */
 	const char *workdir;
-	const char *build;	     /* NULL: /tmp */
-	uint64_t memory_mib;	     /* 0: not limited */
-	uint64_t cpus;		     /* whole processors, rounded up; 0: not limited */
+	const char *build;           /* NULL: /tmp */
+	uint64_t memory_mib;         /* 0: not limited */
+	uint64_t cpus;               /* whole processors, rounded up; 0: not limited */
 	const struct sbx_strv *args; /* the program's; NULL: none */
 };
 

@@ -30,20 +30,21 @@ struct sbx_lang_variant {
 
 struct sbx_lang {
 	char *name;
-	struct sbx_strv aliases;  /* other names for --lang, and interpreter names of #! lines (without versions) */
+	struct sbx_strv
+		aliases; /* other names for --lang, and interpreter names of #! lines (without versions) */
 	struct sbx_strv suffixes; /* without the dot */
-	char *title;		  /* "C++" */
-	char *image;		  /* default image of the engines */
-	char *file;		  /* what code from stdin or -c is called: main.py */
-	char *file_pattern;	  /* for source.h: finds the stem that the file must have, or NULL */
+	char *title;              /* "C++" */
+	char *image;              /* default image of the engines */
+	char *file;               /* what code from stdin or -c is called: main.py */
+	char *file_pattern; /* for source.h: finds the stem that the file must have, or NULL */
 	/* For source.h, NULL or set together: {main} is the package and the last type above the line of the entry. */
 	char *main_package, *main_type, *main_entry;
 	struct sbx_lang_variant *variants;
 	size_t n_variants;
-	struct sbx_strv env;	    /* NAME=value, may hold placeholders */
-	struct sbx_strv path;	    /* further folders below /usr */
+	struct sbx_strv env;        /* NAME=value, may hold placeholders */
+	struct sbx_strv path;       /* further folders below /usr */
 	struct sbx_strv host_paths; /* globs below /etc, /opt, /nix/store */
-	struct sbx_strv warn;	    /* of: bom, cr */
+	struct sbx_strv warn;       /* of: bom, cr */
 	char *selftest_code, *selftest_stdin, *selftest_stdout;
 	char *source; /* the path it was read from */
 };

@@ -10,8 +10,8 @@
 struct sbx_err;
 
 /* kind is a folder ("languages"), name a file in it ("python.json"). *ret is NULL when there is none or it is masked. */
-int sbx_search_file(const char *kind, const char *name, char **ret, struct sbx_err *err)
-	SBX_MUST_USE;
+int sbx_search_file(const char *kind, const char *name, char **ret,
+		    struct sbx_err *err) SBX_MUST_USE;
 /* Paths of all files of a kind that end in .json, winners only, sorted by name; masked ones are not among them. */
 int sbx_search_all(const char *kind, struct sbx_strv *ret, struct sbx_err *err) SBX_MUST_USE;
 /* The share folder in force. */

@@ -38,13 +38,13 @@ const char *sbx_outcome_name(enum sbx_outcome outcome);
 
 struct sbx_ev_start {
 	const char *lang, *backend, *engine, *image; /* engine and image may be NULL */
-	const char *state;			     /* fresh, pooled, resumed */
-	int64_t time_ns;			     /* CLOCK_REALTIME; written as RFC 3339 in UTC */
+	const char *state;                           /* fresh, pooled, resumed */
+	int64_t time_ns; /* CLOCK_REALTIME; written as RFC 3339 in UTC */
 	const struct sbx_receipt *receipt;
 };
 struct sbx_ev_progress {
 	const char *phase, *message; /* pull, build, install, compile; message may be NULL */
-	uint64_t done, total;	     /* 0 0: not known */
+	uint64_t done, total;        /* 0 0: not known */
 };
 /* Bytes as they came.  The emitter never cuts inside a character, so that data is either valid UTF-8 or sent as base64. */
 struct sbx_ev_output {
@@ -64,14 +64,15 @@ struct sbx_ev_file {
 	const char *mime;     /* NULL where nothing was saved */
 	const char *change;   /* added, modified */
 	const char *saved_as; /* NULL where nothing was saved */
-	const char *skipped;  /* why it was not saved (symlink, pipe, device, socket, too_large, ...), or NULL */
+	const char *
+		skipped; /* why it was not saved (symlink, pipe, device, socket, too_large, ...), or NULL */
 };
 struct sbx_ev_deny {
 	const char *kind, *what, *rule, *hint; /* rule and hint may be NULL */
 };
 struct sbx_ev_limit {
 	const char *name; /* a control's name */
-	uint64_t value;	  /* in its base unit: bytes, processes, thousandths of a cpu, ns */
+	uint64_t value;   /* in its base unit: bytes, processes, thousandths of a cpu, ns */
 };
 struct sbx_ev_warn {
 	const char *code, *message;
@@ -139,7 +140,7 @@ struct sbx_sink {
 /* Numbers, stamps and puts.  One per run. */
 struct sbx_emitter {
 	struct sbx_sink *sink; /* borrowed */
-	const char *id;	       /* borrowed */
+	const char *id;        /* borrowed */
 	uint64_t start_ns;     /* of llmsbx, CLOCK_MONOTONIC */
 	uint64_t seq;
 	bool ended;

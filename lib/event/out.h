@@ -15,7 +15,7 @@
 struct sbx_err;
 
 struct sbx_out {
-	int fd;	     /* -1: closed */
+	int fd;      /* -1: closed */
 	int kind;    /* of enum kind in out.c */
 	bool own_fd; /* ours to close */
 	struct sbx_buf queue;

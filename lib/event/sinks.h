@@ -38,5 +38,5 @@ void sbx_sink_free(struct sbx_sink *sink); /* NULL is fine */
 
 /* One event as a JSON object without a line feed, for sinks, workers and tests. */
 struct sbx_buf;
-int sbx_event_json(const struct sbx_event *ev, struct sbx_buf *out, struct sbx_err *err)
-	SBX_MUST_USE;
+int sbx_event_json(const struct sbx_event *ev, struct sbx_buf *out,
+		   struct sbx_err *err) SBX_MUST_USE;

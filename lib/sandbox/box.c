@@ -24,10 +24,11 @@ static void fill_spec(const struct sbx_request *req, const struct sbx_lang *lang
 	};
 }
 
-int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req,
-		 const struct sbx_lang *lang, struct sbx_box **ret, struct sbx_err *err)
+int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req, const struct sbx_lang *lang,
+		 struct sbx_box **ret, struct sbx_err *err)
 {
-	static uint64_t count; /* of this process: with its pid and start time a name is never used twice */
+	static uint64_t
+		count; /* of this process: with its pid and start time a name is never used twice */
 	char name[SBX_OWNER_NAME_MAX];
 	struct sbx_box_spec spec;
 
@@ -38,8 +39,8 @@ int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req,
 	return be->ops->create(be, &spec, ret, err);
 }
 
-int sbx_box_plan(struct sbx_backend *be, const struct sbx_request *req,
-		 const struct sbx_lang *lang, struct sbx_jw *jw, struct sbx_err *err)
+int sbx_box_plan(struct sbx_backend *be, const struct sbx_request *req, const struct sbx_lang *lang,
+		 struct sbx_jw *jw, struct sbx_err *err)
 {
 	struct sbx_box_spec spec;
 
@@ -113,5 +114,5 @@ void sbx_ready_release(struct sbx_ready *ready, struct sbx_backend *be)
 	if (ready->box)
 		(void)be->ops->destroy(be, ready->box, &ignored);
 	sbx_request_release(&ready->shape);
-	*ready = (struct sbx_ready){ 0 };
+	*ready = (struct sbx_ready){0};
 }

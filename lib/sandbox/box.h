@@ -11,17 +11,17 @@ struct sbx_box;
 struct sbx_err;
 
 /* Creates one, fresh, under a name that no other box ever had. */
-int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req,
-		 const struct sbx_lang *lang, struct sbx_box **ret, struct sbx_err *err) SBX_MUST_USE;
+int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req, const struct sbx_lang *lang,
+		 struct sbx_box **ret, struct sbx_err *err) SBX_MUST_USE;
 
 /* For --dry-run: what would be asked of the backend, as members of the open object. */
-int sbx_box_plan(struct sbx_backend *be, const struct sbx_request *req,
-		 const struct sbx_lang *lang, struct sbx_jw *jw, struct sbx_err *err) SBX_MUST_USE;
+int sbx_box_plan(struct sbx_backend *be, const struct sbx_request *req, const struct sbx_lang *lang,
+		 struct sbx_jw *jw, struct sbx_err *err) SBX_MUST_USE;
 
 /* A box that was made before its request was known, never used by anybody. */
 struct sbx_ready {
-	struct sbx_box *box;	       /* owned; NULL: there is none */
-	struct sbx_request shape;      /* owned: what it was made for */
+	struct sbx_box *box;         /* owned; NULL: there is none */
+	struct sbx_request shape;    /* owned: what it was made for */
 	const struct sbx_lang *lang; /* borrowed */
 };
 

@@ -68,7 +68,8 @@ static void write_mounts(struct sbx_jw *jw, const struct sbx_request *req)
 	sbx_jw_end(jw);
 }
 
-static void write_plan(struct sbx_jw *jw, const struct sbx_request *req, const struct sbx_plan *plan)
+static void write_plan(struct sbx_jw *jw, const struct sbx_request *req,
+		       const struct sbx_plan *plan)
 {
 	sbx_jw_kstr(jw, "backend", req->backend);
 	sbx_jw_kstr(jw, "lang", plan->lang->name);

@@ -56,19 +56,22 @@ static int bytes_of(struct sbx_json v, bool base64, const char *where, const cha
 
 /* ---- keys */
 
-static int key_code(struct sbx_request *req, struct sbx_json v, const char *where, struct sbx_err *err)
+static int key_code(struct sbx_request *req, struct sbx_json v, const char *where,
+		    struct sbx_err *err)
 {
 	req->has_code = true;
 	return bytes_of(v, false, where, "code", &req->code, err);
 }
 
-static int key_file(struct sbx_request *req, struct sbx_json v, const char *where, struct sbx_err *err)
+static int key_file(struct sbx_request *req, struct sbx_json v, const char *where,
+		    struct sbx_err *err)
 {
 	free(SBX_TAKE(req->code_path));
 	return text_of(v, where, "file", &req->code_path, err);
 }
 
-static int key_args(struct sbx_request *req, struct sbx_json v, const char *where, struct sbx_err *err)
+static int key_args(struct sbx_request *req, struct sbx_json v, const char *where,
+		    struct sbx_err *err)
 {
 	struct sbx_json_iter it;
 	struct sbx_json key, item;
@@ -100,7 +103,8 @@ static int key_stdin_base64(struct sbx_request *req, struct sbx_json v, const ch
 	return bytes_of(v, true, where, "stdin_base64", &req->stdin_bytes, err);
 }
 
-static int key_env(struct sbx_request *req, struct sbx_json v, const char *where, struct sbx_err *err)
+static int key_env(struct sbx_request *req, struct sbx_json v, const char *where,
+		   struct sbx_err *err)
 {
 	struct sbx_json_iter it;
 	struct sbx_json name, value;
@@ -116,7 +120,8 @@ static int key_env(struct sbx_request *req, struct sbx_json v, const char *where
 		    text_of(value, where, "env", &text, err) != 0)
 			return -1;
 		if (*n == 0 || strchr(n, '='))
-			return sbx_fail(err, SBX_E_USAGE, "%s: env: '%s' cannot be a name", where, n);
+			return sbx_fail(err, SBX_E_USAGE, "%s: env: '%s' cannot be a name", where,
+					n);
 		if (sbx_strv_setenv(&req->env, n, text, err) != 0)
 			return -1;
 	}
@@ -136,7 +141,8 @@ static int read_mode(struct sbx_json v, const char *where, unsigned int *ret, st
 		mode = mode * 8 + (unsigned int)(*p - '0');
 	if (p == text || *p || mode > 0777)
 		return sbx_fail(err, SBX_E_USAGE,
-				"%s: files: mode: must be octal digits up to 777, like \"755\"", where);
+				"%s: files: mode: must be octal digits up to 777, like \"755\"",
+				where);
 	*ret = mode;
 	return 0;
 }
@@ -146,12 +152,15 @@ static int read_file(struct sbx_json v, const char *where, struct sbx_file_in *f
 {
 	struct row {
 		struct sbx_json path, data, base64, mode;
-	} row = { 0 };
+	} row = {0};
 	static const struct sbx_bind rows[] = {
-		{ .key = "path", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, path), .required = true },
-		{ .key = "data", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, data) },
-		{ .key = "base64", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, base64) },
-		{ .key = "mode", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, mode) },
+		{.key = "path",
+		 .kind = SBX_BIND_VALUE,
+		 .offset = offsetof(struct row, path),
+		 .required = true},
+		{.key = "data", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, data)},
+		{.key = "base64", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, base64)},
+		{.key = "mode", .kind = SBX_BIND_VALUE, .offset = offsetof(struct row, mode)},
 	};
 	SBX_CLEANUP(sbx_freep) char *text = NULL;
 
@@ -204,7 +213,7 @@ static int set_option(struct sbx_request *req, const char *key, struct sbx_json 
 /* What a job may not choose: they are of the whole command, or read files of the host by a name from the job. */
 static bool may_set(const char *key)
 {
-	static const char *const fixed[] = { "backend", "lang_default", "env_file", "mount" };
+	static const char *const fixed[] = {"backend", "lang_default", "env_file", "mount"};
 
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(fixed); i++)
 		if (sbx_option_same(key, fixed[i]))
@@ -220,10 +229,9 @@ static int set_key(struct sbx_request *req, struct sbx_json key, struct sbx_json
 		int (*set)(struct sbx_request *req, struct sbx_json v, const char *where,
 			   struct sbx_err *err);
 	} keys[] = {
-		{ "code", key_code },	{ "file", key_file },
-		{ "args", key_args },	{ "stdin", key_stdin },
-		{ "env", key_env },	{ "stdin_base64", key_stdin_base64 },
-		{ "files", key_files },
+		{"code", key_code},   {"file", key_file}, {"args", key_args},
+		{"stdin", key_stdin}, {"env", key_env},   {"stdin_base64", key_stdin_base64},
+		{"files", key_files},
 	};
 	SBX_CLEANUP(sbx_freep) char *name = NULL;
 	struct sbx_json_iter it;
@@ -286,7 +294,8 @@ int sbx_job_read(struct sbx_str line, const char *where, struct sbx_request *req
 				sbx_json_type_name(sbx_json_type(root)));
 	req->id = id_of(root);
 	if (!req->id && sbx_json_get(root, "id", &value))
-		return sbx_fail(err, SBX_E_USAGE, "%s: id: must be a number or a string of 1 to %d bytes", where,
+		return sbx_fail(err, SBX_E_USAGE,
+				"%s: id: must be a number or a string of 1 to %d bytes", where,
 				ID_MAX);
 	it = sbx_json_iter(root);
 	while (sbx_json_next(&it, &key, &value))

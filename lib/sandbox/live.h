@@ -28,9 +28,9 @@ struct sbx_live {
 	struct sbx_request *req;
 	struct sbx_emitter em;
 	struct sbx_plan plan;
-	struct sbx_box *box; /* owned */
+	struct sbx_box *box;       /* owned */
 	struct sbx_client *client; /* owned */
-	int out_fd; /* --out-dir, or -1 */
+	int out_fd;                /* --out-dir, or -1 */
 	struct sbx_receipt receipt;
 	bool started_event; /* `start` was put */
 
@@ -40,17 +40,18 @@ struct sbx_live {
 	uint64_t step_start_ns;
 	struct sbx_tail tail[2];
 	size_t ungranted[2]; /* bytes put, whose credit waits for a slow reader */
-	struct sbx_buf compile_words; /* stdout and stderr of a compiler, kept until it is known whether it failed */
-	struct sbx_wire_end end;      /* of the last program; its step is end_step */
+	struct sbx_buf
+		compile_words; /* stdout and stderr of a compiler, kept until it is known whether it failed */
+	struct sbx_wire_end end; /* of the last program; its step is end_step */
 	char end_step[32];
 	bool stdin_open;
 	size_t stdin_at; /* of stdin_bytes */
 
 	/* why it ends early */
-	int cancelled_by;	/* a signal, SIGPIPE for a reader that went away */
+	int cancelled_by; /* a signal, SIGPIPE for a reader that went away */
 	bool kill_sent;
-	uint8_t killed_for;	/* an enum sbx_outcome, when we asked for the kill */
-	uint64_t fuse_ns;	/* our own deadline, behind the guest's */
+	uint8_t killed_for; /* an enum sbx_outcome, when we asked for the kill */
+	uint64_t fuse_ns;   /* our own deadline, behind the guest's */
 	const char *phase;
 
 	/* the result */
@@ -86,5 +87,7 @@ int sbx_live_mark(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 void sbx_live_receipt(struct sbx_live *live, const struct sbx_facts *facts);
 
 /* Events by name. */
-int sbx_live_limit(struct sbx_live *live, enum sbx_control ctl, uint64_t value, struct sbx_err *err) SBX_MUST_USE;
-int sbx_live_warn(struct sbx_live *live, const char *code, const char *message, struct sbx_err *err) SBX_MUST_USE;
+int sbx_live_limit(struct sbx_live *live, enum sbx_control ctl, uint64_t value,
+		   struct sbx_err *err) SBX_MUST_USE;
+int sbx_live_warn(struct sbx_live *live, const char *code, const char *message,
+		  struct sbx_err *err) SBX_MUST_USE;

@@ -14,7 +14,7 @@
 #include "lib/sandbox/live.h"
 
 enum {
-	POLL_CPU_NS = 20000000,	     /* how often the tree's processor time is looked at */
+	POLL_CPU_NS = 20000000, /* how often the tree's processor time is looked at */
 	STDIN_PIECE = 64 << 10,
 	MAX_OUTS = 4,
 };
@@ -81,8 +81,8 @@ static int check_cpu(struct sbx_live *live, struct sbx_err *err)
 
 	if (!live->running || live->req->cpu_time_ns == SBX_UNLIMITED || live->kill_sent)
 		return 0;
-	live->has_stats = live->box->be->ops->stats(live->box->be, live->box, &live->stats,
-						    &ignored) == 0;
+	live->has_stats =
+		live->box->be->ops->stats(live->box->be, live->box, &live->stats, &ignored) == 0;
 	if (!live->has_stats || !live->stats.has_cpu ||
 	    u->cpu_user_ns + u->cpu_sys_ns < live->req->cpu_time_ns)
 		return 0;
@@ -151,7 +151,7 @@ static int feed_bytes(struct sbx_live *live, struct sbx_err *err)
 	size_t n = left < room ? left : room;
 
 	if (n > 0 && sbx_client_data(live->client, live->prog,
-				     (struct sbx_str){ bytes->p + live->stdin_at, n }, err) != 0)
+				     (struct sbx_str){bytes->p + live->stdin_at, n}, err) != 0)
 		return -1;
 	live->stdin_at += n;
 	return live->stdin_at == bytes->len ? close_stdin(live, err) : 0;
@@ -171,7 +171,7 @@ static int feed_fd(struct sbx_live *live, struct sbx_err *err)
 	/* A stdin that cannot be read (a terminal of another session) is an empty one. */
 	if (n <= 0)
 		return close_stdin(live, err);
-	return sbx_client_data(live->client, live->prog, (struct sbx_str){ piece, (size_t)n }, err);
+	return sbx_client_data(live->client, live->prog, (struct sbx_str){piece, (size_t)n}, err);
 }
 
 /* ---- the turn */
@@ -184,13 +184,13 @@ struct turn {
 
 static nfds_t want(struct turn *t, int fd, short events)
 {
-	t->fds[t->n] = (struct pollfd){ .fd = fd, .events = events };
+	t->fds[t->n] = (struct pollfd){.fd = fd, .events = events};
 	return t->n++;
 }
 
 static void gather(struct sbx_live *live, struct turn *t)
 {
-	*t = (struct turn){ .n = 0 };
+	*t = (struct turn){.n = 0};
 	(void)want(t, -1, 0);
 	if (live->client)
 		t->client = want(t, live->box->stream->fd, sbx_client_events(live->client));

@@ -28,7 +28,7 @@ static int on_done(void *ctx, const struct sbx_wire_done *done, struct sbx_err *
 	return 0;
 }
 
-static const struct sbx_call_ops ops = { .done = on_done };
+static const struct sbx_call_ops ops = {.done = on_done};
 
 /* The rest of a file's content: data, or what fd still holds where fd >= 0. */
 struct feed {
@@ -42,13 +42,13 @@ static int send_some(struct sbx_live *live, uint32_t req, struct feed *from, str
 {
 	char piece[PIECE];
 	size_t room = sbx_client_room(live->client, req);
-	struct sbx_str s = { .p = piece };
+	struct sbx_str s = {.p = piece};
 
 	if (room == 0 || from->at_end)
 		return 0;
 	if (from->fd >= 0) {
-		ssize_t n = sbx_read_full(from->fd, piece, room < sizeof piece ? room : sizeof piece,
-					  err);
+		ssize_t n = sbx_read_full(from->fd, piece,
+					  room < sizeof piece ? room : sizeof piece, err);
 
 		if (n < 0)
 			return -1;
@@ -70,8 +70,8 @@ static int send_some(struct sbx_live *live, uint32_t req, struct feed *from, str
 static int put_file(struct sbx_live *live, const char *path, unsigned int mode, struct sbx_str data,
 		    int fd, struct sbx_err *err)
 {
-	struct placing p = { 0 };
-	struct feed from = { .data = data, .fd = fd };
+	struct placing p = {0};
+	struct feed from = {.data = data, .fd = fd};
 	uint32_t req;
 
 	if (sbx_client_request(live->client, &ops, &p, &req, err) != 0 ||
@@ -86,7 +86,8 @@ static int put_file(struct sbx_live *live, const char *path, unsigned int mode, 
 	}
 	if (p.sys == ENOSPC || p.sys == EDQUOT)
 		return sbx_fail(err, SBX_E_LIMIT,
-				"'%s' does not fit into the sandbox: raise --disk or --memory", path);
+				"'%s' does not fit into the sandbox: raise --disk or --memory",
+				path);
 	if (p.sys != 0)
 		return sbx_fail_sys(err, (int)p.sys, "cannot put '%s' into the sandbox", path);
 	return 0;
@@ -94,7 +95,8 @@ static int put_file(struct sbx_live *live, const char *path, unsigned int mode, 
 
 static int put_host_file(struct sbx_live *live, const struct sbx_file_in *file, struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_closep) int fd = open(file->host, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	SBX_CLEANUP(sbx_closep)
+	int fd = open(file->host, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 && errno == ENOENT)
@@ -114,26 +116,28 @@ int sbx_live_place(struct sbx_live *live, struct sbx_err *err)
 
 	for (size_t i = 0; i < req->n_files; i++) {
 		const struct sbx_file_in *file = &req->files[i];
-		struct sbx_str data = { .p = sbx_buf_str(&file->data), .n = file->data.len };
+		struct sbx_str data = {.p = sbx_buf_str(&file->data), .n = file->data.len};
 		int r;
 
 		if (strcmp(file->dest, plan->file) == 0)
-			return sbx_fail(err, SBX_E_USAGE,
-					"the file '%s' would replace the code: give it another name",
-					file->dest);
-		r = file->host ? put_host_file(live, file, err) :
-				 put_file(live, file->dest, file->mode ? file->mode : 0644, data, -1, err);
+			return sbx_fail(
+				err, SBX_E_USAGE,
+				"the file '%s' would replace the code: give it another name",
+				file->dest);
+		r = file->host ? put_host_file(live, file, err)
+			       : put_file(live, file->dest, file->mode ? file->mode : 0644, data,
+					  -1, err);
 		if (r != 0)
 			return -1;
 	}
 	return put_file(live, plan->file, plan->mode,
-			(struct sbx_str){ .p = sbx_buf_str(&plan->code), .n = plan->code.len }, -1,
+			(struct sbx_str){.p = sbx_buf_str(&plan->code), .n = plan->code.len}, -1,
 			err);
 }
 
 int sbx_live_mark(struct sbx_live *live, struct sbx_err *err)
 {
-	struct placing p = { 0 };
+	struct placing p = {0};
 	uint32_t req;
 
 	if (sbx_client_request(live->client, &ops, &p, &req, err) != 0 ||

@@ -29,7 +29,7 @@ void sbx_plan_release(struct sbx_plan *plan)
 	free(plan->compile);
 	sbx_strv_release(&plan->run);
 	sbx_strv_release(&plan->env);
-	*plan = (struct sbx_plan){ 0 };
+	*plan = (struct sbx_plan){0};
 }
 
 /* ---- the code */
@@ -63,7 +63,7 @@ static int read_code(struct sbx_request *req, struct sbx_plan *plan, struct sbx_
 
 static struct sbx_str code_text(const struct sbx_plan *plan)
 {
-	return (struct sbx_str){ .p = sbx_buf_str(&plan->code), .n = plan->code.len };
+	return (struct sbx_str){.p = sbx_buf_str(&plan->code), .n = plan->code.len};
 }
 
 /* --lang, else the `#!` line, else the suffix, else the default that the configuration names. */
@@ -142,7 +142,7 @@ static int pick_variant(struct sbx_backend *be, const struct sbx_lang *lang, siz
 static int make_env(const struct sbx_request *req, const struct sbx_expand *ex,
 		    struct sbx_plan *plan, struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_strv_release) struct sbx_strv expanded = { 0 };
+	SBX_CLEANUP(sbx_strv_release) struct sbx_strv expanded = {0};
 	SBX_CLEANUP(sbx_buf_release) struct sbx_buf path = SBX_BUF_INIT(64 << 10);
 	struct sbx_strv *env = &plan->env;
 
@@ -179,11 +179,11 @@ static int make_commands(const struct sbx_request *req, const struct sbx_lang_va
 			 struct sbx_err *err)
 {
 	const struct sbx_limits *limits = &req->limits;
-	struct sbx_expand ex = { .file = plan->file,
-				 .stem = names->stem,
-				 .main = names->main,
-				 .workdir = req->workdir,
-				 .args = &req->args };
+	struct sbx_expand ex = {.file = plan->file,
+				.stem = names->stem,
+				.main = names->main,
+				.workdir = req->workdir,
+				.args = &req->args};
 
 	if (limits->memory_bytes != SBX_UNLIMITED)
 		ex.memory_mib = limits->memory_bytes >> 20;
@@ -202,8 +202,8 @@ static int make_commands(const struct sbx_request *req, const struct sbx_lang_va
 int sbx_plan_make(struct sbx_backend *be, struct sbx_langs *langs, struct sbx_request *req,
 		  struct sbx_plan *ret, struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_source_names_release) struct sbx_source_names names = { 0 };
-	struct sbx_plan plan = { 0 };
+	SBX_CLEANUP(sbx_source_names_release) struct sbx_source_names names = {0};
+	struct sbx_plan plan = {0};
 	size_t variant;
 
 	if (read_code(req, &plan, err) != 0 || find_language(langs, req, &plan, err) != 0 ||

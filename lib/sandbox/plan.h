@@ -13,7 +13,7 @@ struct sbx_request;
 
 struct sbx_plan {
 	const struct sbx_lang *lang; /* borrowed from the langs */
-	char *file;		     /* where the code goes, relative to the work directory */
+	char *file;                  /* where the code goes, relative to the work directory */
 	struct sbx_buf code;
 	unsigned int mode;
 	struct sbx_strv *compile; /* steps */

@@ -17,7 +17,7 @@
 #include "lib/sandbox/live.h"
 
 enum { COMPILE_WORDS_MAX = 8 << 20, COMPILE_MESSAGE_MAX = 64 << 10 };
-#define ANSWER_NS     30000000000u /* for the guest to confine a child, on a machine that is busy */
+#define ANSWER_NS      30000000000u /* for the guest to confine a child, on a machine that is busy */
 #define AFTER_LIMIT_NS 10000000000u /* for the guest to keep the program's own deadline */
 
 /* ---- what the guest says */
@@ -27,10 +27,10 @@ static int put_start(struct sbx_live *live, struct sbx_err *err)
 	struct timespec now;
 	struct sbx_event ev = {
 		.type = SBX_EV_START,
-		.start = { .lang = live->plan.lang->name,
-			   .backend = live->box->be->ops->name,
-			   .state = "fresh",
-			   .receipt = &live->receipt },
+		.start = {.lang = live->plan.lang->name,
+			  .backend = live->box->be->ops->name,
+			  .state = "fresh",
+			  .receipt = &live->receipt},
 	};
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -72,7 +72,7 @@ static int on_started(void *ctx, struct sbx_err *err)
 static int keep_words(struct sbx_live *live, unsigned int stream, struct sbx_str bytes,
 		      struct sbx_err *err)
 {
-	char head[5] = { (char)stream };
+	char head[5] = {(char)stream};
 	uint32_t n = (uint32_t)bytes.n;
 
 	if (live->compile_words.len + sizeof head + bytes.n <= live->compile_words.max) {
@@ -144,7 +144,7 @@ static int put_words(struct sbx_live *live, struct sbx_err *err)
 
 		memcpy(&n, words->p + at + 1, sizeof n);
 		at += 5;
-		if (sbx_live_output(live, stream, (struct sbx_str){ words->p + at, n }, false, err))
+		if (sbx_live_output(live, stream, (struct sbx_str){words->p + at, n}, false, err))
 			return -1;
 		at += n;
 	}
@@ -157,7 +157,7 @@ static int put_words(struct sbx_live *live, struct sbx_err *err)
 static int put_warnings(struct sbx_live *live, struct sbx_err *err)
 {
 	struct sbx_buf text = SBX_BUF_INIT(COMPILE_MESSAGE_MAX);
-	struct sbx_event ev = { .type = SBX_EV_PROGRESS, .progress = { .phase = "compile" } };
+	struct sbx_event ev = {.type = SBX_EV_PROGRESS, .progress = {.phase = "compile"}};
 	const struct sbx_buf *words = &live->compile_words;
 	size_t at = 0, partial;
 	int r = 0;
@@ -194,7 +194,8 @@ static int spawn(struct sbx_live *live, const struct sbx_strv *argv, struct sbx_
 		.timeout_ms = in_ms(req->timeout_ns),
 		.cpu_time_ms = UINT64_MAX,
 		.max_output = req->max_output,
-		.kill_output = req->max_output > UINT64_MAX / 16 ? UINT64_MAX : req->max_output * 16,
+		.kill_output =
+			req->max_output > UINT64_MAX / 16 ? UINT64_MAX : req->max_output * 16,
 		.cwd = req->workdir,
 	};
 
@@ -238,13 +239,13 @@ static int finish_words(struct sbx_live *live, struct sbx_err *err)
 int sbx_live_program(struct sbx_live *live, const struct sbx_strv *argv, bool is_compile,
 		     struct sbx_err *err)
 {
-	static const struct sbx_call_ops ops = { .confined = on_confined,
-						 .started = on_started,
-						 .data = on_data,
-						 .eof = on_eof,
-						 .limit = on_limit,
-						 .end = on_end };
-	struct sbx_tty tty = { .fd = -1 };
+	static const struct sbx_call_ops ops = {.confined = on_confined,
+						.started = on_started,
+						.data = on_data,
+						.eof = on_eof,
+						.limit = on_limit,
+						.end = on_end};
+	struct sbx_tty tty = {.fd = -1};
 	int r = 0;
 
 	live->is_compile = is_compile;

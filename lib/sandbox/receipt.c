@@ -34,8 +34,8 @@ static void measure_kernel(struct sbx_live *live, const struct sbx_facts *f)
 {
 	struct sbx_receipt *receipt = &live->receipt;
 
-	hold(live, SBX_CTL_SECCOMP, f->seccomp_mode == 2, SBX_HELD_UNSUPPORTED, "the guest's filter",
-	     "this kernel takes no filter");
+	hold(live, SBX_CTL_SECCOMP, f->seccomp_mode == 2, SBX_HELD_UNSUPPORTED,
+	     "the guest's filter", "this kernel takes no filter");
 	if (f->landlock_abi > 0)
 		sbx_receipt_set(receipt, SBX_CTL_LANDLOCK, SBX_HELD_ENFORCED, "ABI %u",
 				f->landlock_abi);
@@ -55,7 +55,7 @@ static void state_limits(struct sbx_live *live, const struct sbx_facts *f)
 {
 	struct sbx_receipt *receipt = &live->receipt;
 	const struct sbx_request *req = live->req;
-	struct sbx_err ignored = { 0 };
+	struct sbx_err ignored = {0};
 
 	if (live->box->guest_limits_pids && f->nproc == UINT64_MAX)
 		sbx_receipt_set(receipt, SBX_CTL_PIDS, SBX_HELD_UNSUPPORTED,
@@ -69,8 +69,8 @@ static void state_limits(struct sbx_live *live, const struct sbx_facts *f)
 		sbx_receipt_set(receipt, SBX_CTL_WALL_TIME, SBX_HELD_ENFORCED, "the guest");
 	if (req->cpu_time_ns == SBX_UNLIMITED)
 		return;
-	live->has_stats = live->box->be->ops->stats(live->box->be, live->box, &live->stats,
-						    &ignored) == 0;
+	live->has_stats =
+		live->box->be->ops->stats(live->box->be, live->box, &live->stats, &ignored) == 0;
 	hold(live, SBX_CTL_CPU_TIME, live->has_stats && live->stats.has_cpu, SBX_HELD_DEGRADED,
 	     "cgroup counter", "processes are polled by the guest");
 }

@@ -19,15 +19,15 @@ enum { ID_LENGTH = 20 };
 
 int sbx_live_limit(struct sbx_live *live, enum sbx_control ctl, uint64_t value, struct sbx_err *err)
 {
-	struct sbx_event ev = { .type = SBX_EV_LIMIT,
-				.limit = { .name = sbx_control_name(ctl), .value = value } };
+	struct sbx_event ev = {.type = SBX_EV_LIMIT,
+			       .limit = {.name = sbx_control_name(ctl), .value = value}};
 
 	return sbx_emit(&live->em, &ev, err);
 }
 
 int sbx_live_warn(struct sbx_live *live, const char *code, const char *message, struct sbx_err *err)
 {
-	struct sbx_event ev = { .type = SBX_EV_WARN, .warn = { .code = code, .message = message } };
+	struct sbx_event ev = {.type = SBX_EV_WARN, .warn = {.code = code, .message = message}};
 
 	return sbx_emit(&live->em, &ev, err);
 }
@@ -38,7 +38,7 @@ int sbx_live_warn(struct sbx_live *live, const char *code, const char *message, 
 static int fill_setup(const struct sbx_live *live, struct sbx_wire_setup *m, struct sbx_err *err)
 {
 	const struct sbx_request *req = live->req;
-	const char *scratch[] = { req->workdir, "/tmp", "/dev", "/dev/shm", "/dev/pts", "/proc" };
+	const char *scratch[] = {req->workdir, "/tmp", "/dev", "/dev/shm", "/dev/pts", "/proc"};
 
 	*m = (struct sbx_wire_setup){
 		.uid = req->uid,
@@ -217,10 +217,10 @@ static void judge_failed(struct sbx_live *live)
 static void judge_end(struct sbx_live *live)
 {
 	static const enum sbx_outcome outcomes[] = {
-		[SBX_WIRE_EXITED] = SBX_OUT_EXITED,	  [SBX_WIRE_SIGNALED] = SBX_OUT_SIGNALED,
-		[SBX_WIRE_TIMEOUT] = SBX_OUT_TIMEOUT,	  [SBX_WIRE_CPU_TIMEOUT] = SBX_OUT_CPU_TIMEOUT,
-		[SBX_WIRE_OOM] = SBX_OUT_OOM,		  [SBX_WIRE_OUTPUT] = SBX_OUT_OUTPUT,
-		[SBX_WIRE_KILLED] = SBX_OUT_CANCELLED,	  [SBX_WIRE_FAILED] = SBX_OUT_FAILED,
+		[SBX_WIRE_EXITED] = SBX_OUT_EXITED,    [SBX_WIRE_SIGNALED] = SBX_OUT_SIGNALED,
+		[SBX_WIRE_TIMEOUT] = SBX_OUT_TIMEOUT,  [SBX_WIRE_CPU_TIMEOUT] = SBX_OUT_CPU_TIMEOUT,
+		[SBX_WIRE_OOM] = SBX_OUT_OOM,          [SBX_WIRE_OUTPUT] = SBX_OUT_OUTPUT,
+		[SBX_WIRE_KILLED] = SBX_OUT_CANCELLED, [SBX_WIRE_FAILED] = SBX_OUT_FAILED,
 	};
 
 	live->outcome = outcomes[live->end.how];
@@ -270,15 +270,15 @@ static int put_limits(struct sbx_live *live, struct sbx_err *err)
 		enum sbx_control ctl;
 		uint64_t value;
 	} met[] = {
-		{ live->outcome == SBX_OUT_TIMEOUT, SBX_CTL_WALL_TIME, live->req->timeout_ns },
-		{ live->outcome == SBX_OUT_CPU_TIMEOUT, SBX_CTL_CPU_TIME, live->req->cpu_time_ns },
-		{ live->outcome == SBX_OUT_OOM || out_of_memory(live), SBX_CTL_MEMORY,
-		  limits->memory_bytes },
-		{ live->has_stats && stats->has_pids_refused && stats->pids_refused > 0,
-		  SBX_CTL_PIDS, limits->pids },
-		{ live->has_stats && stats->has_cpu_throttled && stats->cpu_throttled > 0,
-		  SBX_CTL_CPU, limits->cpu_milli },
-		{ live->ran && live->end.disk_full, SBX_CTL_DISK, limits->disk_bytes },
+		{live->outcome == SBX_OUT_TIMEOUT, SBX_CTL_WALL_TIME, live->req->timeout_ns},
+		{live->outcome == SBX_OUT_CPU_TIMEOUT, SBX_CTL_CPU_TIME, live->req->cpu_time_ns},
+		{live->outcome == SBX_OUT_OOM || out_of_memory(live), SBX_CTL_MEMORY,
+		 limits->memory_bytes},
+		{live->has_stats && stats->has_pids_refused && stats->pids_refused > 0,
+		 SBX_CTL_PIDS, limits->pids},
+		{live->has_stats && stats->has_cpu_throttled && stats->cpu_throttled > 0,
+		 SBX_CTL_CPU, limits->cpu_milli},
+		{live->ran && live->end.disk_full, SBX_CTL_DISK, limits->disk_bytes},
 	};
 
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(met); i++)
@@ -312,7 +312,7 @@ static const char *hint_of(const struct sbx_live *live)
 
 static int put_end(struct sbx_live *live, struct sbx_result *ret, struct sbx_err *err)
 {
-	struct sbx_event ev = { .type = SBX_EV_END };
+	struct sbx_event ev = {.type = SBX_EV_END};
 	struct sbx_ev_end *end = &ev.end;
 	bool has_end = live->over && live->end.how != 0 && !is_ours(live->outcome);
 
@@ -385,13 +385,13 @@ char *sbx_run_id(void)
 int sbx_run(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_result *ret,
 	    struct sbx_err *err)
 {
-	struct sbx_live live = { .env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED,
-				 .out_fd = -1 };
+	struct sbx_live live = {
+		.env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED, .out_fd = -1};
 	int staged, r;
 
 	if (!req->id)
 		req->id = sbx_run_id();
-	live.em = (struct sbx_emitter){ .sink = env->sink, .id = req->id, .start_ns = env->start_ns };
+	live.em = (struct sbx_emitter){.sink = env->sink, .id = req->id, .start_ns = env->start_ns};
 	live.timing.queue = sbx_now_ns() - env->queued_ns;
 	staged = stages(&live, &live.error);
 	r = report(&live, staged, ret, err);

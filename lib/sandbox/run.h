@@ -21,15 +21,15 @@ struct sbx_ready;
 
 /* A file that is put in before the program starts. */
 struct sbx_file_in {
-	char *host;	     /* owned; NULL: data is the content */
-	char *dest;	     /* owned; relative to the work directory, checked: no .., not absolute */
+	char *host; /* owned; NULL: data is the content */
+	char *dest; /* owned; relative to the work directory, checked: no .., not absolute */
 	struct sbx_buf data; /* owned */
 	unsigned int mode;   /* 0: the host file's permission bits, or 0644 */
 };
 
 enum sbx_stdin_kind {
 	SBX_STDIN_EMPTY, /* end of file at once */
-	SBX_STDIN_FD,	 /* read from stdin_fd, borrowed */
+	SBX_STDIN_FD,    /* read from stdin_fd, borrowed */
 	SBX_STDIN_BYTES, /* stdin_bytes */
 };
 
@@ -56,7 +56,7 @@ struct sbx_request {
 	struct sbx_mount *mounts;
 	size_t n_mounts, cap_mounts;
 	struct sbx_strv out; /* globs */
-	char *out_dir;	     /* owned; "." by default */
+	char *out_dir;       /* owned; "." by default */
 
 	char *workdir; /* owned */
 	struct sbx_limits limits;
@@ -69,13 +69,15 @@ struct sbx_request {
 	bool read_only;
 	bool tty;
 	uint32_t require_bits, accept_bits; /* 1 << enum sbx_control */
-	struct sbx_strv warnings; /* `warn` events to come first: code, message, code, message, ... */
+	struct sbx_strv
+		warnings; /* `warn` events to come first: code, message, code, message, ... */
 };
 
 void sbx_request_init(struct sbx_request *req);
 void sbx_request_release(struct sbx_request *req);
 /* A deep copy of what the defaults of --jobs hold. */
-int sbx_request_copy(const struct sbx_request *from, struct sbx_request *ret, struct sbx_err *err) SBX_MUST_USE;
+int sbx_request_copy(const struct sbx_request *from, struct sbx_request *ret,
+		     struct sbx_err *err) SBX_MUST_USE;
 
 /*
  * Sets the option called name ("timeout", "max_output", "env"; dashes and underscores alike) from text as it stands on the command
@@ -93,13 +95,13 @@ struct sbx_file_in *sbx_request_new_file(struct sbx_request *req, struct sbx_err
 bool sbx_option_same(const char *a, const char *b);
 
 /* The value of a switch: true 1 yes, false 0 no; else SBX_E_USAGE. */
-int sbx_option_bool(const char *value, const char *where, bool *ret, struct sbx_err *err)
-	SBX_MUST_USE;
+int sbx_option_bool(const char *value, const char *where, bool *ret,
+		    struct sbx_err *err) SBX_MUST_USE;
 
 /* What a run leaves behind for its caller. */
 struct sbx_result {
 	enum sbx_outcome outcome;
-	int status; /* for the shell */
+	int status;       /* for the shell */
 	int cancelled_by; /* the signal that cancelled it, or 0 */
 };
 
@@ -107,12 +109,13 @@ struct sbx_result {
 struct sbx_run_env {
 	struct sbx_backend *backend; /* borrowed */
 	struct sbx_langs *langs;     /* borrowed */
-	struct sbx_sink *sink;	     /* borrowed */
-	struct sbx_out *outs[4];     /* borrowed: what the sink writes to, polled for room; NULL-terminated */
-	int signal_fd;		     /* signalfd of INT, TERM, HUP, WINCH (and PIPE), or -1 */
-	uint64_t start_ns;	     /* of llmsbx */
-	uint64_t queued_ns;	     /* when the run was asked for */
-	struct sbx_ready *ready;     /* a box made ahead, taken when it fits (box.h), or NULL */
+	struct sbx_sink *sink;       /* borrowed */
+	struct sbx_out
+		*outs[4];  /* borrowed: what the sink writes to, polled for room; NULL-terminated */
+	int signal_fd;     /* signalfd of INT, TERM, HUP, WINCH (and PIPE), or -1 */
+	uint64_t start_ns; /* of llmsbx */
+	uint64_t queued_ns;      /* when the run was asked for */
+	struct sbx_ready *ready; /* a box made ahead, taken when it fits (box.h), or NULL */
 };
 
 /*
