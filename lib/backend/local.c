@@ -17,6 +17,7 @@
  *          and newgidmap side by side
  *      'm' on the channel ------------------------> becomes 0 inside
  *      v1: moves the child into its cgroups        builds the root, pivots      (root.c)
+ *      no cgroup: binds it to processors
  *      'g' on the channel ------------------------> cgroup namespace; descriptors; one id: renames it; capabilities
  *      waits for the status pipe's end <----------- "ready" on the status pipe, then exec of the guest, which closes it
  *
@@ -145,25 +146,25 @@ static int prepare(struct local *local, struct sbx_err *err)
 	return 0;
 }
 
-/* Binds the child to n of the processors that we may use, other ones for each slot of ids. */
-static void pin(struct sbx_child *child, unsigned int n)
+/* Binds process 1 to n of the processors that we may use, other ones for each slot of ids.  The whole tree inherits it. */
+static void pin(const struct local_box *box, unsigned int n)
 {
 	unsigned int have, skip;
-	cpu_set_t ours;
+	cpu_set_t ours, some;
 
 	if (n == 0 || sched_getaffinity(0, sizeof(ours), &ours) < 0)
 		return;
 	have = (unsigned int)CPU_COUNT(&ours);
 	if (n >= have)
 		return;
-	skip = (child->ids.guest_uid / 2 + (unsigned int)getpid()) % have;
-	CPU_ZERO(&child->cpus);
+	skip = (box->ids.guest_uid / 2 + (unsigned int)box->pid) % have;
+	CPU_ZERO(&some);
 	/* Round the set once and a bit more, from the skip-th on. */
 	for (unsigned int cpu = 0, seen = 0; seen < skip + n; cpu = (cpu + 1) % CPU_SETSIZE) {
 		if (CPU_ISSET(cpu, &ours) && seen++ >= skip)
-			CPU_SET(cpu, &child->cpus);
+			CPU_SET(cpu, &some);
 	}
-	child->pinned = true;
+	(void)sched_setaffinity(box->pid, sizeof(some), &some);
 }
 
 /* The caller's groups, which one id cannot drop, as " 27 1000"; cut where there are many. */
@@ -355,6 +356,28 @@ static int clone_child(struct local_box *box, struct sbx_err *err)
 	return box->pid < 0 ? -1 : (int)box->pid;
 }
 
+/* The parent's steps between clone and exec. */
+static int lead(struct local_box *box, const struct sbx_child *child, int status_fd,
+		struct sbx_child_status *status, struct sbx_err *err)
+{
+	unsigned int processors = 0;
+
+	if (sbx_idmap_write(&box->ids, box->pid, err) < 0) {
+		/* A child that failed meanwhile is why, and knows better. */
+		if (wait_readable(status_fd, 0) < 0)
+			return -1;
+		sbx_err_clear(err);
+		return hear_child(status_fd, status, err);
+	}
+	if (say(box, SBX_CHILD_MAPPED) == 0) {
+		sbx_cgroup_enter(box->cgroup, box->pid);
+		sbx_cgroup_receipt(box->cgroup, child->root.spec, &box->box.receipt, &processors);
+		pin(box, processors);
+		(void)say(box, SBX_CHILD_GO);
+	}
+	return hear_child(status_fd, status, err);
+}
+
 /* From clone to exec, seen from the parent. */
 static int start(struct local_box *box, struct sbx_child *child, struct sbx_child_status *status,
 		 struct sbx_err *err)
@@ -380,25 +403,13 @@ static int start(struct local_box *box, struct sbx_child *child, struct sbx_chil
 	box->box.lost_fd = box->pidfd;
 	sbx_closep(&child_end);
 	sbx_closep(&status_write);
-	if (sbx_idmap_write(&box->ids, box->pid, err) < 0) {
-		/* A child that failed meanwhile is why, and knows better. */
-		if (wait_readable(status_read, 0) < 0)
-			return -1;
-		sbx_err_clear(err);
-		return hear_child(status_read, status, err);
-	}
-	if (say(box, SBX_CHILD_MAPPED) == 0) {
-		sbx_cgroup_enter(box->cgroup, box->pid);
-		(void)say(box, SBX_CHILD_GO);
-	}
-	return hear_child(status_read, status, err);
+	return lead(box, child, status_read, status, err);
 }
 
 static int make(struct local *local, const struct sbx_box_spec *spec, struct local_box *box,
 		struct sbx_child *child, struct sbx_err *err)
 {
 	struct sbx_child_status status = {.ready = false};
-	unsigned int processors = 0;
 
 	if (sbx_ids_take(&local->pool, spec->uid, spec->gid, spec->n_mounts > 0, &box->ids, err) <
 		    0 ||
@@ -414,12 +425,8 @@ static int make(struct local *local, const struct sbx_box_spec *spec, struct loc
 	};
 	if (sbx_root_prepare(&child->root, err) < 0)
 		return -1;
-	sbx_cgroup_receipt(box->cgroup, spec, &box->box.receipt, &processors);
-	pin(child, processors);
 	if (start(box, child, &status, err) < 0)
 		return -1;
-	/* Once more: a cgroup can be refused on the way. */
-	sbx_cgroup_receipt(box->cgroup, spec, &box->box.receipt, &processors);
 	fill_receipt(local, spec, box, status.proc_refused);
 	return 0;
 }

@@ -2,11 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -266,26 +267,39 @@ static const char *why_not(const struct sbx_cgroup *cg)
 	return cg->set->why ? cg->set->why : "the controller is not there";
 }
 
+/* Processors that this process may use; what it cannot, its sandboxes cannot. */
+static unsigned int processors(void)
+{
+	cpu_set_t ours;
+
+	if (sched_getaffinity(0, sizeof(ours), &ours) < 0)
+		return UINT_MAX; /* more than a set holds */
+	return (unsigned int)CPU_COUNT(&ours);
+}
+
 static void cpu_receipt(const struct sbx_cgroup *cg, const struct sbx_box_spec *spec,
 			struct sbx_receipt *receipt, unsigned int *pin)
 {
-	uint64_t want = spec->limits.cpu_milli, there = (uint64_t)get_nprocs() * 1000;
-	uint64_t processors = (want + 999) / 1000;
+	uint64_t wanted = spec->limits.cpu_milli / 1000 + (spec->limits.cpu_milli % 1000 != 0);
+	unsigned int there;
 
-	if (cg->holds & SBX_CG_CPU)
+	if (cg->holds & SBX_CG_CPU) {
 		sbx_receipt_set(receipt, SBX_CTL_CPU, SBX_HELD_ENFORCED, "%s%s",
 				cg->set->version->name,
 				cg->outer_cpu ? " around it, which allows less" : "");
-	else if (want >= there)
+		return;
+	}
+	there = processors();
+	if (spec->limits.cpu_milli / 1000 >= there) {
 		sbx_receipt_set(receipt, SBX_CTL_CPU, SBX_HELD_ENFORCED,
-				"the machine has no more than %d", get_nprocs());
-	else
-		sbx_receipt_set(
-			receipt, SBX_CTL_CPU, SBX_HELD_DEGRADED,
-			"bound to %llu processors, which the program can undo; no cgroup: %s",
-			(unsigned long long)processors, why_not(cg));
-	if (!(cg->holds & SBX_CG_CPU) && want < there)
-		*pin = (unsigned int)processors;
+				"there are no more than %u processors", there);
+		return;
+	}
+	/* As many whole ones, but not less than one. */
+	*pin = wanted < there ? (unsigned int)wanted : there;
+	sbx_receipt_set(receipt, SBX_CTL_CPU, SBX_HELD_DEGRADED,
+			"bound to %u of the processors, which the program can undo; no cgroup: %s",
+			*pin, why_not(cg));
 }
 
 void sbx_cgroup_receipt(const struct sbx_cgroup *cg, const struct sbx_box_spec *spec,

@@ -37,7 +37,7 @@ void sbx_cgroup_refused(struct sbx_cgroup *cg, int num);
 /* Moves a process in, where it was not cloned into it.  v1: waits for an RCU grace period of the kernel, 10 to 16 ms. */
 void sbx_cgroup_enter(struct sbx_cgroup *cg, pid_t pid);
 
-/* How memory, cpu and pids are held; *pin: by how many processors the first process should be bound, 0 for no such need. */
+/* How memory, cpu and pids are held; *pin: to how many processors the caller must bind the first process for that, 0: to none. */
 void sbx_cgroup_receipt(const struct sbx_cgroup *cg, const struct sbx_box_spec *spec,
 			struct sbx_receipt *receipt, unsigned int *pin);
 

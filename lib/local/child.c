@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -173,8 +174,6 @@ static int as_guest(struct sbx_child *child, struct sbx_err *err)
 {
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		return sbx_fail_sys(err, errno, "cannot make a cgroup namespace");
-	if (child->pinned)
-		(void)sched_setaffinity(0, sizeof(child->cpus), &child->cpus);
 	if (arrange_descriptors(child, err) < 0)
 		return -1;
 	if (child->ids.kind == SBX_IDS_SINGLE && child->ids.in_uid != 0 &&

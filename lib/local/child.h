@@ -1,7 +1,7 @@
 /* The first process of a sandbox, from clone to the guest. */
 #pragma once
 
-#include <sched.h>
+#include <stdbool.h>
 
 #include "lib/base/attr.h"
 #include "lib/base/err.h"
@@ -26,8 +26,6 @@ struct sbx_child {
 	struct sbx_root root;
 	struct sbx_ids ids;
 	int channel_fd, status_fd; /* the child's ends */
-	bool pinned;               /* to cpus: where no cgroup limits them */
-	cpu_set_t cpus;
 };
 
 /* Everything from clone to exec. */

@@ -1,5 +1,6 @@
 /* Sandboxes of users and what they mount, seen from outside; as root, users being forked off. */
 #include <grp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -94,10 +95,14 @@ static void check_single(const struct sbx_box *box, const struct visit *visit SB
 static void look_single(pid_t pid, const struct visit *visit)
 {
 	char want[64];
+	cpu_set_t cpus;
 
 	look_at_files(pid, visit->uid, visit->uid);
 	look_at_mounts(pid);
 	look_at_process(pid, "0000000000000000");
+	/* No user makes a cgroup here by himself, so the one processor of the limits is one. */
+	ok_int(sched_getaffinity(pid, sizeof(cpus), &cpus), 0);
+	ok_int(CPU_COUNT(&cpus), 1);
 	/* As seen from here: two namespaces down, one id. */
 	(void)snprintf(want, sizeof(want), "65532 %u 1 ", visit->uid);
 	ok_map(pid, "uid_map", want);
