@@ -5,10 +5,9 @@
 #include <sys/random.h>
 #include <sys/types.h>
 
-void sbx_random(void *p, size_t n)
+/* Aborts where the kernel has none, since nothing safe could follow. */
+static void fill(char *at, size_t n)
 {
-	char *at = p;
-
 	while (n > 0) {
 		ssize_t got = getrandom(at, n, 0);
 
@@ -25,7 +24,7 @@ void sbx_random_id(char *id, size_t n)
 {
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
 
-	sbx_random(id, n);
+	fill(id, n);
 	for (size_t i = 0; i < n; i++)
 		id[i] = alphabet[(unsigned char)id[i] & 31];
 	id[n] = '\0';
