@@ -23,6 +23,13 @@ struct sbx_tail {
 	size_t n;
 };
 
+/* A file on its way in. */
+struct sbx_placing {
+	uint32_t req;
+	bool over;
+	uint32_t sys; /* errno of the guest's, 0: it is there */
+};
+
 struct sbx_live {
 	const struct sbx_run_env *env;
 	struct sbx_request *req;
@@ -33,11 +40,12 @@ struct sbx_live {
 	int out_fd;                /* --out-dir, or -1 */
 	struct sbx_receipt receipt;
 	bool started_event; /* `start` was put */
+	struct sbx_placing code;
 
 	/* the program that is being run */
 	uint32_t prog; /* request; 0: none */
 	bool is_compile, running, over;
-	uint64_t step_start_ns;
+	uint64_t spawn_ns; /* when it was asked for */
 	struct sbx_tail tail[2];
 	size_t ungranted[2]; /* bytes put, whose credit waits for a slow reader */
 	struct sbx_buf
@@ -81,6 +89,8 @@ int sbx_live_place(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 /* Makes and opens --out-dir: that it cannot be is found out before anything starts. */
 int sbx_live_open_out(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 int sbx_live_collect(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
+/* Whether the code is in its place; to be asked before the program is let go. */
+int sbx_live_placed(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 int sbx_live_mark(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 
 /* receipt.c: lays what the guest measured over what the backend said. */

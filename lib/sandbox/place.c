@@ -1,4 +1,8 @@
-/* Files into the box: the code first, then those of --file and of a job. */
+/*
+ * Files into the box: those of --file and of a job, then the code.  The code's answer is not waited for when all of it could be
+ * sent at once: the guest takes frames in order, so that it has come before the program's child says that it is confined, and the
+ * program is let go only after a look at it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,14 +17,9 @@
 #define PLACE_NS 30000000000u /* without any progress */
 enum { PIECE = 64 << 10 };
 
-struct placing {
-	bool over;
-	uint32_t sys;
-};
-
 static int on_done(void *ctx, const struct sbx_wire_done *done, struct sbx_err *err)
 {
-	struct placing *p = ctx;
+	struct sbx_placing *p = ctx;
 
 	(void)err;
 	p->over = true;
@@ -66,31 +65,66 @@ static int send_some(struct sbx_live *live, uint32_t req, struct feed *from, str
 	return from->at_end ? sbx_client_eof(live->client, req, err) : 0;
 }
 
-/* Puts one file: its content is data, or what fd holds where fd >= 0. */
-static int put_file(struct sbx_live *live, const char *path, unsigned int mode, struct sbx_str data,
-		    int fd, struct sbx_err *err)
+/* Begins to put a file: its content is data, or what fd holds where fd >= 0. */
+static int begin_put(struct sbx_live *live, const char *path, unsigned int mode, struct feed *from,
+		     struct sbx_placing *p, struct sbx_err *err)
 {
-	struct placing p = {0};
-	struct feed from = {.data = data, .fd = fd};
-	uint32_t req;
-
-	if (sbx_client_request(live->client, &ops, &p, &req, err) != 0 ||
-	    sbx_client_put(live->client, req, path, mode, err) != 0)
+	if (sbx_client_request(live->client, &ops, p, &p->req, err) != 0 ||
+	    sbx_client_put(live->client, p->req, path, mode, err) != 0)
 		return -1;
-	while (!p.over) {
-		if (send_some(live, req, &from, err) != 0)
-			return -1;
-		sbx_live_fuse(live, PLACE_NS);
-		if (sbx_live_turn(live, err) != 0)
-			return -1;
-	}
-	if (p.sys == ENOSPC || p.sys == EDQUOT)
+	return send_some(live, p->req, from, err);
+}
+
+static int put_result(const struct sbx_placing *p, const char *path, struct sbx_err *err)
+{
+	if (p->sys == ENOSPC || p->sys == EDQUOT)
 		return sbx_fail(err, SBX_E_LIMIT,
 				"'%s' does not fit into the sandbox: raise --disk or --memory",
 				path);
-	if (p.sys != 0)
-		return sbx_fail_sys(err, (int)p.sys, "cannot put '%s' into the sandbox", path);
+	if (p->sys != 0)
+		return sbx_fail_sys(err, (int)p->sys, "cannot put '%s' into the sandbox", path);
 	return 0;
+}
+
+static int end_put(struct sbx_live *live, const char *path, struct feed *from,
+		   struct sbx_placing *p, struct sbx_err *err)
+{
+	while (!p->over) {
+		sbx_live_fuse(live, PLACE_NS);
+		if (sbx_live_turn(live, err) != 0 || send_some(live, p->req, from, err) != 0)
+			return -1;
+	}
+	return put_result(p, path, err);
+}
+
+static int put_file(struct sbx_live *live, const char *path, unsigned int mode, struct sbx_str data,
+		    int fd, struct sbx_err *err)
+{
+	struct feed from = {.data = data, .fd = fd};
+	struct sbx_placing p = {0};
+
+	if (begin_put(live, path, mode, &from, &p, err) != 0)
+		return -1;
+	return end_put(live, path, &from, &p, err);
+}
+
+static int put_code(struct sbx_live *live, struct sbx_err *err)
+{
+	const struct sbx_plan *plan = &live->plan;
+	struct feed from = {.data = {sbx_buf_str(&plan->code), plan->code.len}, .fd = -1};
+
+	if (begin_put(live, plan->file, plan->mode, &from, &live->code, err) != 0)
+		return -1;
+	return from.at_end ? 0 : end_put(live, plan->file, &from, &live->code, err);
+}
+
+int sbx_live_placed(struct sbx_live *live, struct sbx_err *err)
+{
+	if (!live->code.over)
+		return sbx_fail(err, SBX_E_BACKEND, "the sandbox answered out of order");
+	if (live->code.sys != 0)
+		live->phase = "place";
+	return put_result(&live->code, live->plan.file, err);
 }
 
 static int put_host_file(struct sbx_live *live, const struct sbx_file_in *file, struct sbx_err *err)
@@ -130,18 +164,15 @@ int sbx_live_place(struct sbx_live *live, struct sbx_err *err)
 		if (r != 0)
 			return -1;
 	}
-	return put_file(live, plan->file, plan->mode,
-			(struct sbx_str){.p = sbx_buf_str(&plan->code), .n = plan->code.len}, -1,
-			err);
+	return put_code(live, err);
 }
 
 int sbx_live_mark(struct sbx_live *live, struct sbx_err *err)
 {
-	struct placing p = {0};
-	uint32_t req;
+	struct sbx_placing p = {0};
 
-	if (sbx_client_request(live->client, &ops, &p, &req, err) != 0 ||
-	    sbx_client_mark(live->client, req, err) != 0)
+	if (sbx_client_request(live->client, &ops, &p, &p.req, err) != 0 ||
+	    sbx_client_mark(live->client, p.req, err) != 0)
 		return -1;
 	sbx_live_fuse(live, PLACE_NS);
 	while (!p.over)

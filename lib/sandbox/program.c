@@ -39,13 +39,27 @@ static int put_start(struct sbx_live *live, struct sbx_err *err)
 	return sbx_emit(&live->em, &ev, err);
 }
 
+/* The first answer of a sandbox: until here it came up, whatever was asked of it first. */
+static int begin(struct sbx_live *live, struct sbx_err *err)
+{
+	uint64_t waited = sbx_now_ns() - live->spawn_ns;
+
+	live->timing.acquire += waited;
+	if (live->is_compile)
+		live->timing.compile -=
+			waited; /* which the whole stage is added to (modulo 2^64) */
+	return put_start(live, err);
+}
+
 /* Every program is measured; only the first may decide, a later one must not be held by less. */
 static int on_confined(void *ctx, const struct sbx_facts *facts, struct sbx_err *err)
 {
 	struct sbx_live *live = ctx;
 
+	if (sbx_live_placed(live, err) != 0)
+		return -1;
 	sbx_live_receipt(live, facts);
-	if (!live->started_event && put_start(live, err) != 0)
+	if (!live->started_event && begin(live, err) != 0)
 		return -1;
 	if (sbx_receipt_judge(&live->receipt, live->req->require_bits, live->req->accept_bits,
 			      err) != 0)
@@ -54,7 +68,6 @@ static int on_confined(void *ctx, const struct sbx_facts *facts, struct sbx_err 
 		live->fuse_ns = SBX_UNLIMITED;
 	else
 		sbx_live_fuse(live, live->req->timeout_ns + AFTER_LIMIT_NS);
-	live->step_start_ns = sbx_now_ns();
 	return sbx_client_go(live->client, live->prog, err);
 }
 
@@ -253,6 +266,7 @@ int sbx_live_program(struct sbx_live *live, const struct sbx_strv *argv, bool is
 	live->compile_words.max = COMPILE_WORDS_MAX;
 	memset(live->tail, 0, sizeof live->tail);
 	memset(live->ungranted, 0, sizeof live->ungranted);
+	live->spawn_ns = sbx_now_ns();
 	if (sbx_client_request(live->client, &ops, live, &live->prog, err) != 0 ||
 	    spawn(live, argv, err) != 0 || feed(live, err) != 0)
 		return -1;
