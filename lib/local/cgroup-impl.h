@@ -23,6 +23,7 @@ enum { SBX_CG_TREES = 4, SBX_CG_COUNTERS = 7 };
 /* A folder in which cgroups can be made: one on v2, one a hierarchy on v1. */
 struct sbx_cg_tree {
 	char *path; /* owned */
+	char *top;  /* owned: where the hierarchy begins, as far as we see it */
 	int fd;
 	unsigned int has;
 };
@@ -82,8 +83,9 @@ struct sbx_str sbx_cg_read(struct sbx_cgroup *cg, unsigned int controller, unsig
 /* The number behind key, or the only one (NULL); false: there is none. */
 bool sbx_cg_value(struct sbx_str text, const char *key, uint64_t *ret);
 
-/* Adds a tree, where cgroups can be made in path. */
-bool sbx_cg_add_tree(struct sbx_cgroups *set, char *take_path, unsigned int has);
+/* Adds a tree, where cgroups can be made in path, of the hierarchy mounted there. */
+bool sbx_cg_add_tree(struct sbx_cgroups *set, const struct sbx_mountinfo *mount, char *take_path,
+		     unsigned int has);
 
 /* The path of a process's cgroup below a mount of its hierarchy (owned); NULL where the mount does not show it. */
 char *sbx_cg_path(const struct sbx_mountinfo *mount, struct sbx_str own);

@@ -57,7 +57,7 @@ static void find(struct sbx_cgroups *set, struct sbx_str mounts, struct sbx_str 
 			bits = bits_of(mount.options);
 		if (bits == 0 || (found & bits) != 0 || !own_path(own, bits, &path))
 			continue;
-		if (sbx_cg_add_tree(set, sbx_cg_path(&mount, path), bits))
+		if (sbx_cg_add_tree(set, &mount, sbx_cg_path(&mount, path), bits))
 			found |= bits;
 		else
 			set->why = "they are not ours to make";

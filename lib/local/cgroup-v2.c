@@ -121,7 +121,7 @@ static void find_in(struct sbx_cgroups *set, const struct sbx_mountinfo *mount, 
 	}
 	/* cpu.stat needs no controller. */
 	if (best)
-		(void)sbx_cg_add_tree(set, SBX_TAKE(best), has | SBX_CG_CPUACCT);
+		(void)sbx_cg_add_tree(set, mount, SBX_TAKE(best), has | SBX_CG_CPUACCT);
 }
 
 static void find(struct sbx_cgroups *set, struct sbx_str mounts, struct sbx_str own)

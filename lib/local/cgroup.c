@@ -61,7 +61,8 @@ char *sbx_cg_path(const struct sbx_mountinfo *mount, struct sbx_str own)
 	return sbx_xasprintf("%s%.*s", point, (int)own.n, own.p);
 }
 
-bool sbx_cg_add_tree(struct sbx_cgroups *set, char *take_path, unsigned int has)
+bool sbx_cg_add_tree(struct sbx_cgroups *set, const struct sbx_mountinfo *mount, char *take_path,
+		     unsigned int has)
 {
 	struct sbx_cg_tree *tree = &set->trees[set->n_trees];
 	int fd;
@@ -75,7 +76,12 @@ bool sbx_cg_add_tree(struct sbx_cgroups *set, char *take_path, unsigned int has)
 		free(take_path);
 		return false;
 	}
-	*tree = (struct sbx_cg_tree){.path = take_path, .fd = fd, .has = has};
+	*tree = (struct sbx_cg_tree){
+		.path = take_path,
+		.top = unescape(mount->point),
+		.fd = fd,
+		.has = has,
+	};
 	set->n_trees++;
 	return true;
 }
@@ -123,6 +129,7 @@ void sbx_cgroups_close(struct sbx_cgroups *set)
 	for (size_t i = 0; i < set->n_trees; i++) {
 		sbx_close(set->trees[i].fd);
 		free(set->trees[i].path);
+		free(set->trees[i].top);
 	}
 	free(set);
 }

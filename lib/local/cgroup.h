@@ -53,7 +53,7 @@ int sbx_cgroup_remove(struct sbx_cgroup *cg, struct sbx_err *err) SBX_MUST_USE;
 
 /*
  * Removes cgroups of processes that are gone, killing what is in them; a line for each is added to removed (may be NULL).  quick:
- * only what surely is such, at the price of one folder's listing.
+ * only where we make ours, and only what surely is such, at the price of one folder's listing; else in the whole hierarchy.
  */
 int sbx_cgroups_sweep(struct sbx_cgroups *set, bool quick, struct sbx_strv *removed,
 		      struct sbx_err *err) SBX_MUST_USE;

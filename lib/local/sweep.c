@@ -19,12 +19,14 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/base/fd.h"
+#include "lib/base/mem.h"
 #include "lib/local/cgroup-impl.h"
 #include "lib/proc/owner.h"
 
 enum {
 	PROCS_MAX = 1 << 20,
 	ROUNDS = 100, /* of killing and trying to remove, a millisecond each */
+	DEPTH = 12,   /* of cgroups in cgroups: the dead may have been in another one than we are */
 };
 
 /* The processes in a cgroup, one a line; those that this pid namespace does not show are 0. */
@@ -84,18 +86,18 @@ static void kill_all(const struct sbx_cgroups *set, int dir, struct sbx_str proc
 }
 
 /* Whether it is gone now. */
-static bool remove_one(const struct sbx_cgroups *set, size_t i, const char *name,
+static bool remove_one(const struct sbx_cgroups *set, int parent, const char *name,
 		       const struct sbx_owner *owner)
 {
 	static const struct timespec ms = {.tv_nsec = 1000000};
 	struct sbx_buf buf = SBX_BUF_INIT(PROCS_MAX);
-	int tree = set->trees[i].fd, dir;
+	int dir;
 	bool gone = false;
 
 	/* An empty one goes without a question. */
-	if (unlinkat(tree, name, AT_REMOVEDIR) == 0)
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
 		return true;
-	dir = openat(tree, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int round = 0; dir >= 0 && !gone && round < ROUNDS; round++) {
 		struct sbx_str procs = procs_in(dir, &buf);
 
@@ -103,7 +105,7 @@ static bool remove_one(const struct sbx_cgroups *set, size_t i, const char *name
 			break;
 		kill_all(set, dir, procs);
 		(void)nanosleep(&ms, NULL);
-		gone = unlinkat(tree, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+		gone = unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 	}
 	sbx_close(dir);
 	sbx_buf_release(&buf);
@@ -120,54 +122,86 @@ static bool is_left(const char *name, bool quick, struct sbx_owner *owner)
 	return !sbx_owner_alive(owner);
 }
 
-static int sweep_tree(const struct sbx_cgroups *set, size_t i, bool quick, struct sbx_strv *removed,
-		      struct sbx_err *err)
+/* Reads a folder without touching the position of fd, which others share; NULL where it cannot. */
+static DIR *list(int folder)
 {
-	struct sbx_owner owner;
-	const struct dirent *entry;
-	int fd = openat(set->trees[i].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = 0;
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
-	if (!dir) {
+	if (!dir)
 		sbx_close(fd);
-		return 0;
+	return dir;
+}
+
+/* One search: where, how thoroughly, and what it found. */
+struct search {
+	const struct sbx_cgroups *set;
+	bool quick;
+	struct sbx_strv *removed;
+};
+
+/* In one cgroup, and in those below it down to depth. */
+static int sweep_below(const struct search *search, int parent, const char *path, int depth,
+		       struct sbx_err *err)
+{
+	DIR *dir = list(parent);
+	const struct dirent *entry;
+	struct sbx_owner owner;
+	int result = 0;
+
+	while (dir && result == 0 && (entry = readdir(dir))) {
+		SBX_CLEANUP(sbx_closep) int below = -1;
+		SBX_CLEANUP(sbx_freep) char *name = NULL;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		name = sbx_xasprintf("%s/%s", path, entry->d_name);
+		if (is_left(entry->d_name, search->quick, &owner)) {
+			if (remove_one(search->set, dirfd(dir), entry->d_name, &owner) &&
+			    search->removed)
+				result = sbx_strv_addf(search->removed, err, "cgroup %s", name);
+		} else if (depth > 0) {
+			below = openat(dirfd(dir), entry->d_name,
+				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			if (below >= 0)
+				result = sweep_below(search, below, name, depth - 1, err);
+		}
 	}
-	while (result == 0 && (entry = readdir(dir))) {
-		if (is_left(entry->d_name, quick, &owner) &&
-		    remove_one(set, i, entry->d_name, &owner) && removed)
-			result = sbx_strv_addf(removed, err, "cgroup %s/%s", set->trees[i].path,
-					       entry->d_name);
-	}
-	(void)closedir(dir);
+	if (dir)
+		(void)closedir(dir);
 	return result;
 }
 
 /* Whether the first tree, which is tried first for every sandbox, holds something that is left. */
 static bool any_left(const struct sbx_cgroups *set)
 {
-	struct sbx_owner owner;
+	DIR *dir = list(set->trees[0].fd);
 	const struct dirent *entry;
-	int fd = openat(set->trees[0].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct sbx_owner owner;
 	bool found = false;
 
-	if (!dir) {
-		sbx_close(fd);
-		return false;
-	}
-	while (!found && (entry = readdir(dir)))
+	while (dir && !found && (entry = readdir(dir)))
 		found = is_left(entry->d_name, true, &owner);
-	(void)closedir(dir);
+	if (dir)
+		(void)closedir(dir);
 	return found;
 }
 
 int sbx_cgroups_sweep(struct sbx_cgroups *set, bool quick, struct sbx_strv *removed,
 		      struct sbx_err *err)
 {
+	const struct search search = {.set = set, .quick = quick, .removed = removed};
+
 	if (set->n_trees == 0 || (quick && !any_left(set)))
 		return 0;
 	for (size_t i = 0; i < set->n_trees; i++) {
-		if (sweep_tree(set, i, quick, removed, err) < 0)
+		const struct sbx_cg_tree *tree = &set->trees[i];
+		SBX_CLEANUP(sbx_closep) int top = -1;
+
+		if (!quick)
+			top = open(tree->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (quick ? sweep_below(&search, tree->fd, tree->path, 0, err) < 0
+			  : top >= 0 && sweep_below(&search, top, tree->top, DEPTH, err) < 0)
 			return -1;
 	}
 	return 0;

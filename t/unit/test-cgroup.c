@@ -140,6 +140,7 @@ static void close_set(struct sbx_cgroups *set)
 	for (size_t i = 0; i < set->n_trees; i++) {
 		sbx_close(set->trees[i].fd);
 		free(set->trees[i].path);
+		free(set->trees[i].top);
 	}
 }
 
@@ -398,6 +399,29 @@ TEST(what_the_dead_left_is_removed)
 	sbx_cgroups_close(set);
 }
 
+TEST(what_was_left_in_another_cgroup_is_found_by_a_full_search)
+{
+	struct sbx_cgroups *set = kernels(err);
+	char name[SBX_OWNER_NAME_MAX], other[32], path[128];
+	struct sbx_strv removed = {0};
+
+	if (!set)
+		return;
+	strange_name(name, false);
+	(void)snprintf(other, sizeof(other), "test-cgroup-%d", (int)getpid());
+	(void)snprintf(path, sizeof(path), "%s/%s", other, name);
+	ok_int(mkdirat(set->trees[0].fd, other, 0755), 0);
+	ok_int(mkdirat(set->trees[0].fd, path, 0755), 0);
+	ok_call(sbx_cgroups_sweep(set, true, &removed, err));
+	ok(is_there(set, path));
+	ok_call(sbx_cgroups_sweep(set, false, &removed, err));
+	ok(!is_there(set, path));
+	ok(removed.n > 0 && strstr(removed.v[0], path));
+	ok_int(unlinkat(set->trees[0].fd, other, AT_REMOVEDIR), 0);
+	sbx_strv_release(&removed);
+	sbx_cgroups_close(set);
+}
+
 TEST(what_another_pid_namespace_holds_is_left)
 {
 	struct sbx_cgroups *set = kernels(err);
@@ -449,5 +473,6 @@ TEST(names)
 TAP_MAIN(RUN(paths_below_a_mount), RUN(mountinfo), RUN(counters), RUN(limits_in_the_kernels_terms),
 	 RUN(v1_takes_each_hierarchy_once), RUN(v2_goes_beside_itself_where_it_cannot_go_below),
 	 RUN(without_any_the_receipt_says_why), RUN(the_kernel_holds_the_limits),
-	 RUN(what_the_dead_left_is_removed), RUN(what_another_pid_namespace_holds_is_left),
-	 RUN(names))
+	 RUN(what_the_dead_left_is_removed),
+	 RUN(what_was_left_in_another_cgroup_is_found_by_a_full_search),
+	 RUN(what_another_pid_namespace_holds_is_left), RUN(names))
