@@ -405,16 +405,29 @@ void files_get(struct guest *g, const struct sbx_frame *f)
 	fs->walk = walk_new(fs->workdir, m.max_depth);
 }
 
-static void end_get(struct guest *g)
+static void get_release(struct files *fs)
 {
-	struct files *fs = &g->files;
-
-	done(g, fs->get_req, 0, fs->walk->more, "");
 	for (uint32_t i = 0; i < fs->n_globs; i++)
 		free(fs->globs[i]);
 	walk_free(fs->walk);
+	fs->n_globs = 0;
 	fs->walk = NULL;
 	fs->get_req = 0;
+}
+
+static void end_get(struct guest *g)
+{
+	done(g, g->files.get_req, 0, g->files.walk->more, "");
+	get_release(&g->files);
+}
+
+void files_release(struct files *fs)
+{
+	get_release(fs);
+	free(fs->marks);
+	close_fd(&fs->workdir);
+	close_fd(&fs->put_fd);
+	close_fd(&fs->get_fd);
 }
 
 static bool matches(const struct files *fs, const char *path,

@@ -164,6 +164,7 @@ bool prog_fail(struct prog *p, const char *step, int sys);
 struct pollfd;
 struct rusage;
 void prog_init(struct prog *p);
+void prog_release(struct prog *p); /* back to none */
 unsigned int prog_poll(struct guest *g, struct pollfd *fds);
 void prog_ready(struct guest *g, const struct pollfd *fds, unsigned int n);
 void prog_reap(struct guest *g);
@@ -178,14 +179,15 @@ void files_put_data(struct guest *g, const struct sbx_frame *f);
 void files_put_eof(struct guest *g);
 void files_mark(struct guest *g, const struct sbx_frame *f);
 void files_get(struct guest *g, const struct sbx_frame *f);
-bool files_get_can(
-	const struct guest *g); /* whether there is more to send, and credit and room for it */
-void files_get_step(struct guest *g); /* one more piece */
+bool files_get_can(const struct guest *g); /* there is more to send, and credit and room for it */
+void files_get_step(struct guest *g);      /* one more piece */
+void files_release(struct files *fs);
 
 /* ---- loop.c */
 
 void guest_init(struct guest *g, int in_fd, int out_fd, const char *digest);
-void guest_turn(struct guest *g); /* waits for what comes first, and deals with it */
+void guest_release(struct guest *g); /* of one that is not process 1 */
+void guest_turn(struct guest *g);    /* waits for what comes first, and deals with it */
 
 /* ---- main.c; a fuzzer has its own */
 

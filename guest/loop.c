@@ -245,6 +245,15 @@ void guest_turn(struct guest *g)
 		files_get_step(g);
 }
 
+void guest_release(struct guest *g)
+{
+	prog_release(&g->prog);
+	files_release(&g->files);
+	for (uint32_t i = 0; i < g->n_writable; i++)
+		free(g->writable[i]);
+	close_fd(&g->signal_fd);
+}
+
 void guest_init(struct guest *g, int in_fd, int out_fd, const char *digest)
 {
 	struct sbx_wire_hello hello = {.version = SBX_WIRE_VERSION, .digest = digest};
@@ -263,7 +272,7 @@ void guest_init(struct guest *g, int in_fd, int out_fd, const char *digest)
 	if (g->signal_fd < 0)
 		die("signalfd");
 	prog_init(&g->prog);
-	g->files.put_fd = g->files.get_fd = -1;
+	g->files.workdir = g->files.put_fd = g->files.get_fd = -1;
 	c = chan_begin(&g->chan);
 	sbx_code_hello(&c, &hello);
 	chan_end(&g->chan, &c, SBX_WIRE_HELLO, 0);

@@ -65,7 +65,7 @@ void prog_init(struct prog *p)
 	*p = (struct prog){.in = -1, .out = -1, .err = -1, .sync = -1, .hold = -1};
 }
 
-static void reset(struct prog *p)
+void prog_release(struct prog *p)
 {
 	close_fd(&p->in);
 	if (!p->tty)
@@ -85,7 +85,7 @@ void prog_strings(struct guest *g, const struct sbx_frame *f)
 	struct sbx_coder c = sbx_decoder(f->p, f->n);
 
 	if (p->state == PROG_NONE) {
-		reset(p);
+		prog_release(p);
 		p->state = PROG_COLLECT;
 		p->req = f->req;
 	}
@@ -155,7 +155,7 @@ static void send_end(struct guest *g)
 		end.how = WIFSIGNALED(p->status) ? SBX_WIRE_SIGNALED : SBX_WIRE_EXITED;
 	sbx_code_end(&c, &end);
 	chan_end(&g->chan, &c, SBX_WIRE_END, p->req);
-	reset(p);
+	prog_release(p);
 }
 
 void prog_spawn(struct guest *g, const struct sbx_frame *f)
