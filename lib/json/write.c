@@ -83,10 +83,13 @@ static void put_escape(struct sbx_jw *jw, uint32_t c)
 	    6);
 }
 
-/* U+2028 and U+2029 end lines for JavaScript and for some readers of "one object a line". */
+/*
+ * U+2028 and U+2029 end lines for JavaScript and for some readers of "one object a line"; U+0080 to U+009F are control sequences
+ * to a terminal (U+009B is ESC [), as what is below 0x20 is.
+ */
 static bool must_escape(uint32_t c)
 {
-	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f || c == 0x2028 || c == 0x2029;
+	return c < 0x20 || c == '"' || c == '\\' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
 /*
