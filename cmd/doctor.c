@@ -19,8 +19,9 @@
 #include "lib/sandbox/run.h"
 
 struct doctor_opts {
-	const char *backend;
+	const char *backend, *only;
 	enum sbx_list_format format;
+	bool attack;
 };
 
 /* What the events of the run told. */
@@ -174,6 +175,14 @@ static int run_doctor(struct sbx_app *app, const struct sbx_args *args, struct s
 		return -1;
 	if (args->n_operands > 0)
 		return sbx_fail(err, SBX_E_USAGE, "takes no arguments");
+	if (o.attack)
+		return sbx_doctor_attack(&(struct sbx_doctor_attack){.backend = o.backend,
+								     .only = o.only,
+								     .format = o.format,
+								     .start_ns = app->start_ns},
+					 err);
+	if (o.only)
+		return sbx_fail(err, SBX_E_USAGE, "--only: is an option of --attack");
 	/*
 	 * A machine where nothing can be tried is what this command is for: that is in the report.
 	 */
@@ -199,6 +208,15 @@ static const struct sbx_opt doctor_opts[] = {
 	 .help = "where the run is tried (local)",
 	 .apply = sbx_opt_text,
 	 .offset = offsetof(struct doctor_opts, backend)},
+	{.name = "attack",
+	 .help = "attack sandboxes from inside and tell what held, as TAP or jsonl",
+	 .apply = sbx_opt_bool,
+	 .offset = offsetof(struct doctor_opts, attack)},
+	{.name = "only",
+	 .arg = "ID",
+	 .help = "of the attack: the probes whose id begins so, like FS or FS01",
+	 .apply = sbx_opt_text,
+	 .offset = offsetof(struct doctor_opts, only)},
 	{0},
 };
 

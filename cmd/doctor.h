@@ -1,7 +1,13 @@
 /* What doctor finds out about the machine, apart from what a run tells. */
 #pragma once
 
+#include <stdint.h>
+
+#include "cmd/list.h"
+#include "lib/base/attr.h"
 #include "lib/base/buf.h"
+
+struct sbx_err;
 
 enum { SBX_FACT_MAX = 512 };
 
@@ -13,3 +19,11 @@ struct sbx_fact {
 
 /* In the order of the report; ends with a row without a name. */
 extern const struct sbx_fact sbx_facts[];
+
+/* The containment self-test: the exit status, or -1. */
+struct sbx_doctor_attack {
+	const char *backend, *only; /* only: NULL for all */
+	enum sbx_list_format format;
+	uint64_t start_ns;
+};
+int sbx_doctor_attack(const struct sbx_doctor_attack *opts, struct sbx_err *err) SBX_MUST_USE;

@@ -1,0 +1,2 @@
+#include "attack/attack.h"
+const struct probe alone_bombs[] = {{0}};

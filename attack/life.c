@@ -1,0 +1,150 @@
+/* What runs alone because it may end everything, waits for a second run, or outlives its parent. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attack/attack.h"
+
+enum { BESIDE_MS = 1500 };
+
+/* A file that two runs may share, and that is never written. */
+static const char shared_file[] = "/usr/bin/env";
+static const char *const scratch[] = {"/tmp", "/dev/shm"};
+
+static void nothing(struct attack *a)
+{
+	(void)a;
+}
+
+/* ---- two at once: A plants, B looks */
+
+static void tell_who(struct attack *a)
+{
+	char text[1024], *rest = text;
+	uint64_t inside, host, count;
+	ssize_t n = readlink("/proc/self/ns/net", text, 64);
+
+	if (n > 0) {
+		text[n] = '\0';
+		tell(a, "netns", "%s", text);
+	}
+	if (read_text("/proc/self/uid_map", text, sizeof(text)) < 0)
+		return;
+	while (take_number(&rest, &inside) && take_number(&rest, &host) &&
+	       take_number(&rest, &count))
+		tell(a, "uid_map", "%llu %llu", (unsigned long long)host,
+		     (unsigned long long)count);
+}
+
+static void pair_a(struct attack *a)
+{
+	int fd = open(shared_file, O_RDONLY | O_CLOEXEC);
+
+	for (size_t i = 0; i < LENGTH(scratch); i++) {
+		char path[100];
+
+		(void)snprintf(path, sizeof(path), "%s/%s", scratch[i], a->plant->nonce);
+		if (write_text(path, "a", 1, 0666) < 0)
+			tell(a, "error", "%s: %s", path, error_name(errno));
+	}
+	if (fd >= 0)
+		(void)flock(fd, LOCK_EX);
+	tell_who(a);
+	tell(a, "ready", "%s", "");
+	sleep_ms(BESIDE_MS);
+}
+
+static void look_for_a(struct attack *a)
+{
+	for (size_t i = 0; i < LENGTH(scratch); i++) {
+		char path[100];
+		struct stat st;
+
+		(void)snprintf(path, sizeof(path), "%s/%s", scratch[i], a->plant->nonce);
+		must_fail(a, path, stat(path, &st));
+	}
+	a->id = "PR10";
+	report(a);
+}
+
+static void pair_b(struct attack *a)
+{
+	int fd = open(shared_file, O_RDONLY | O_CLOEXEC);
+
+	tell_who(a);
+	look_for_a(a);
+	a->id = "PR09";
+	a->verdict = NONE;
+	if (fd < 0)
+		must_fail(a, shared_file, -1);
+	else if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		say(a, REACHED, "a lock on %s is seen", shared_file);
+	else
+		say(a, CONTAINED, "a lock on %s is not seen", shared_file);
+}
+
+/* ---- a read-only mount of the host's at /mnt/host */
+
+static void fs18(struct attack *a)
+{
+	struct stat st, root;
+	char text[16];
+
+	if (read_text("/mnt/host/file", text, sizeof(text)) < 0) {
+		say(a, UNKNOWN, "the mount is not there: %s", error_name(errno));
+		return;
+	}
+	must_not_open(a, "/mnt/host/file", O_WRONLY);
+	must_not_open(a, "/mnt/host/new", O_WRONLY | O_CREAT);
+	must_not_open(a, "/mnt/host/below/new", O_WRONLY | O_CREAT);
+	must_fail(a, "chmod", chmod("/mnt/host/file", 0777));
+	must_fail(a, "unlink", unlink("/mnt/host/file"));
+	must_fail(a, "rename out", rename("/mnt/host/file", "/tmp/file"));
+	must_fail(a, "rename below", rename("/mnt/host/file", "/mnt/host/below/file"));
+	must_fail(a, "remount", mount(NULL, "/mnt/host", NULL, MS_REMOUNT | MS_BIND, NULL));
+	must_hold(a,
+		  stat("/mnt/host/../..", &st) == 0 && stat("/", &root) == 0 &&
+			  st.st_ino == root.st_ino && st.st_dev == root.st_dev,
+		  ".. leads to our own root");
+}
+
+/* ---- killing everything */
+
+/* Everything but oneself, and process 1 by number. */
+static void pr02(struct attack *a)
+{
+	for (int i = 0; i < 3; i++)
+		(void)fork();
+	(void)kill(-1, SIGKILL);
+	(void)kill(1, SIGKILL);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)kill(0, SIGTERM);
+	(void)kill(-1, SIGTERM);
+	say(a, CONTAINED, "who killed everything it could can still say so");
+}
+
+static void sleep_on(struct attack *a)
+{
+	(void)a;
+	sleep_ms(BESIDE_MS);
+}
+
+const struct probe alone_life[] = {
+	{"nothing", nothing},
+	{"sleep", sleep_on},
+	{"pairA", pair_a},
+	{"pairB", pair_b},
+	{"FS18", fs18},
+	{"PR02", pr02},
+	{0},
+};

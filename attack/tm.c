@@ -1,0 +1,2 @@
+#include "attack/attack.h"
+const struct probe tm_probes[] = {{0}};
