@@ -89,7 +89,8 @@ static void put_escape(struct sbx_jw *jw, uint32_t c)
  */
 static bool must_escape(uint32_t c)
 {
-	return c < 0x20 || c == '"' || c == '\\' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+	return c < 0x20 || c == '"' || c == '\\' || (c >= 0x7f && c < 0xa0) || c == 0x2028 ||
+	       c == 0x2029;
 }
 
 /*
