@@ -324,20 +324,23 @@ static int by_hash(const void *a, const void *b)
 }
 
 /*
- * Until the clock that files are stamped with has moved on: a file that was put just now and is then changed at once would keep
- * its stamp.  FIXME: drop once Linux 6.13, whose stamps differ after somebody looked, is the minimum.
+ * The time, once the clock that files are stamped with has moved on: a file that was put just now and is then changed at once
+ * would keep its stamp.  FIXME: drop once Linux 6.13, whose stamps differ after somebody looked, is the minimum.
  */
-static void wait_for_tick(int64_t newest_ns)
+static int64_t wait_for_tick(int64_t newest_ns)
 {
 	const struct timespec nap = {.tv_nsec = 500000};
-	struct timespec now;
+	int64_t coarse_ns = 0;
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 40 && coarse_ns <= newest_ns; i++) {
+		struct timespec now;
+
+		if (i > 0)
+			(void)nanosleep(&nap, NULL);
 		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-		if ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec > newest_ns)
-			break;
-		(void)nanosleep(&nap, NULL);
+		coarse_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	}
+	return coarse_ns;
 }
 
 void files_mark(struct guest *g, const struct sbx_frame *f)
@@ -368,7 +371,9 @@ void files_mark(struct guest *g, const struct sbx_frame *f)
 	walk_free(w);
 	if (fs->n_marks)
 		qsort(fs->marks, fs->n_marks, sizeof *fs->marks, by_hash);
-	wait_for_tick(newest_ns);
+	fs->marked_ns = wait_for_tick(newest_ns);
+	if (fs->n_marks < MARKS_MAX)
+		fs->marked_ns = 0;
 	done(g, f->req, 0, 0, "");
 }
 
@@ -483,7 +488,8 @@ static void send_entry(struct guest *g, struct stat *st)
 	struct sbx_wire_entry m = {.kind = kind_of(st->st_mode), .path = fs->walk->path};
 	struct sbx_coder c;
 
-	if (mark && mark->ino == st->st_ino && mark->ctime_ns == ctime_ns(st))
+	if (mark ? mark->ino == st->st_ino && mark->ctime_ns == ctime_ns(st)
+		 : ctime_ns(st) < fs->marked_ns)
 		return;
 	if (fs->get_left_files == 0) {
 		fs->walk->more |= SBX_WIRE_MORE_FILES;

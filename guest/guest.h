@@ -130,7 +130,7 @@ struct files {
 	/* mark */
 	struct mark *marks;
 	size_t n_marks, cap_marks;
-	bool marked;
+	int64_t marked_ns; /* where there were too many to remember: older files are no news */
 };
 
 struct guest {

@@ -10,6 +10,7 @@
  *   - the host numbers requests from 1 upwards, the guest (streams it opens for egress) from SBX_WIRE_GUEST_ID upwards;
  *   - a stream's sender may have SBX_WIRE_WINDOW bytes under way; CREDIT gives back what was consumed, so that a slow
  *     reader never stops a control frame;
+ *   - a guest has one program, one PUT and one GET at a time;
  *   - a request is over with END or DONE; frames that cross with it on the way are dropped by the host's request table.
  *
  * A run, with the frames of the host on the left:
