@@ -214,9 +214,7 @@ static bool level_open(struct walk *w, int fd)
 		}
 		if (used + n > cap) {
 			cap = cap ? cap * 2 : 4096;
-			lv->names = realloc(lv->names, cap);
-			if (!lv->names)
-				die("out of memory");
+			lv->names = regrab(lv->names, cap);
 		}
 		memcpy(lv->names + used, e->d_name, n);
 		used += n;
@@ -360,9 +358,7 @@ void files_mark(struct guest *g, const struct sbx_frame *f)
 			newest_ns = ctime_ns(&st);
 		if (fs->n_marks == fs->cap_marks) {
 			fs->cap_marks = fs->cap_marks ? fs->cap_marks * 2 : 64;
-			fs->marks = realloc(fs->marks, fs->cap_marks * sizeof *fs->marks);
-			if (!fs->marks)
-				die("out of memory");
+			fs->marks = regrab(fs->marks, fs->cap_marks * sizeof *fs->marks);
 		}
 		fs->marks[fs->n_marks++] = (struct mark){.path_hash = hash_path(w->path),
 							 .ino = st.st_ino,

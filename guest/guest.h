@@ -199,4 +199,5 @@ void die(const char *why)
 uint64_t now_ns(void);
 void close_fd(int *fd); /* if it is open; leaves -1 */
 void *grab(size_t n);   /* calloc or die */
+void *regrab(void *p, size_t n);
 char *keep(const char *s);

@@ -33,6 +33,14 @@ void *grab(size_t n)
 	return p;
 }
 
+void *regrab(void *p, size_t n)
+{
+	p = realloc(p, n);
+	if (!p)
+		die("out of memory");
+	return p;
+}
+
 char *keep(const char *s)
 {
 	char *copy = strdup(s);

@@ -52,9 +52,7 @@ static void vec_add(struct vec *vec, const char *s)
 	}
 	if (vec->n + 1 >= vec->cap) {
 		vec->cap = vec->cap ? vec->cap * 2 : 64;
-		vec->v = realloc(vec->v, vec->cap * sizeof *vec->v);
-		if (!vec->v)
-			die("out of memory");
+		vec->v = regrab(vec->v, vec->cap * sizeof *vec->v);
 	}
 	vec->v[vec->n++] = keep(s);
 	vec->v[vec->n] = NULL;
