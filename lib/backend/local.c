@@ -388,6 +388,7 @@ static int start(struct local_box *box, struct sbx_child *child, struct sbx_chil
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
 		return sbx_fail_sys(err, errno, "cannot make the sandbox's channel");
 	box->box.stream = sbx_stream_fd(sockets[0]);
+	child->parent_fd = sockets[0];
 	child_end = child->channel_fd = sockets[1];
 	if (sbx_set_nonblock(sockets[0], true, err) < 0)
 		return -1;

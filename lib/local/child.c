@@ -202,6 +202,7 @@ void sbx_child_run(struct sbx_child *child)
 	char *const argv[] = {name, fd, fd, NULL}, *const env[] = {NULL};
 	struct sbx_err err = SBX_ERR_INIT;
 
+	sbx_close(child->parent_fd);
 	if (as_caller(child, &err) == 0 && hear(child->channel_fd, SBX_CHILD_MAPPED, &err) == 0 &&
 	    become_root_inside(&child->ids, &err) == 0 && sbx_root_build(&child->root, &err) == 0 &&
 	    hear(child->channel_fd, SBX_CHILD_GO, &err) == 0 && as_guest(child, &err) == 0) {

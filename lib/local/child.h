@@ -26,6 +26,7 @@ struct sbx_child {
 	struct sbx_root root;
 	struct sbx_ids ids;
 	int channel_fd, status_fd; /* the child's ends */
+	int parent_fd; /* the other end of the channel: only without a copy here does its end show */
 };
 
 /* Everything from clone to exec. */
