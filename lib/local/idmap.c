@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -185,13 +186,17 @@ int sbx_idmap_rename(const struct sbx_ids *ids, struct sbx_err *err)
 static pid_t start_holder(struct sbx_err *err)
 {
 	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
+	pid_t parent = getpid();
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	if (pid < 0)
 		return sbx_fail_sys(err, errno, "cannot make a user namespace for '--mount'");
 	if (pid == 0) {
-		for (;;)
+		/* Nobody else would end it when we are killed; a parent that died before this call is not it any more. */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		while (getppid() == parent)
 			(void)pause();
+		_exit(0);
 	}
 	return (pid_t)pid;
 }
