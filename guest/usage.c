@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <unistd.h>
 
 /* The number at p, which ends at anything else; 0 where there is none. */
@@ -58,17 +59,13 @@ static uint64_t cpu_ticks(const char *stat)
 	return ticks;
 }
 
-void tree_measure(struct tree *ret)
+static void measure(DIR *dir, struct tree *ret)
 {
 	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 	char buf[512];
 
-	*ret = (struct tree){0};
-	if (!dir)
-		return;
 	while ((entry = readdir(dir))) {
 		const char *p = buf;
 
@@ -82,5 +79,21 @@ void tree_measure(struct tree *ret)
 		if (read_small(dirfd(dir), entry->d_name, "stat", buf))
 			ret->cpu_ns += cpu_ticks(buf) * tick_ns;
 	}
-	closedir(dir);
+}
+
+/*
+ * As the group that /proc hides nothing from (its gid=): with the program's, which files are touched with, one that made itself
+ * undumpable could not be seen.
+ */
+void tree_measure(struct tree *ret)
+{
+	gid_t programs = (gid_t)setfsgid(getegid());
+	DIR *dir = opendir("/proc");
+
+	*ret = (struct tree){0};
+	if (dir) {
+		measure(dir, ret);
+		closedir(dir);
+	}
+	setfsgid(programs);
 }

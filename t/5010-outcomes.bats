@@ -13,6 +13,8 @@ language() {
 }
 
 # Takes more and more memory that every way of bounding it sees, and touches it.
+hidden='import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)' # PR_SET_DUMPABLE
+
 hog='
 import mmap
 held = []
@@ -90,6 +92,10 @@ while True:
 	# Time of processes that are over counts too.
 	sandbox -124 -l bash --cpu-time 400ms --timeout 20s -c 'while :; do (for ((i = 0; i < 20000; i++)); do :; done); done'
 	is outcome cpu_timeout
+	# Hiding from /proc does not help.
+	needs python3
+	sandbox -124 -l python --cpu-time 300ms --timeout 20s -c "$hidden; exec('while True: pass')"
+	is outcome cpu_timeout
 	# Who sleeps uses none.
 	sandbox -0 -l bash --cpu-time 400ms -c 'read -t 0.6 <> <(:) || :'
 	is outcome exited limits ""
@@ -106,6 +112,14 @@ while True:
 	if [[ " $enforced " == *" memory "* ]]; then
 		sandbox --memory 64m --file hog.py -l bash -c 'python3 hog.py; echo status $?'
 		is order "start output limit end" outcome exited exit_code 0 limits memory=67108864 out $'status 137\n'
+	else
+		# All processes together, those that hide from /proc as well.
+		sandbox -137 -l python --memory 64m -c "$hidden; import os, time
+for i in range(3):
+	if os.fork() == 0:
+		hog = b'x' * (30 << 20); time.sleep(10); os._exit(0)
+while os.wait(): pass"
+		is outcome oom limits memory=67108864
 	fi
 }
 
