@@ -1,9 +1,8 @@
 /*
  * The order of confine_apply and why: what needs a right comes before the right is given up, and what the filter refuses comes
- * before the filter.  The oom score and the limits need the guest's own id; Landlock needs no_new_privs, and opens folders that
- * the program may not be able to reach; the bounding set needs CAP_SETPCAP, which goes with the id; capset takes what an id
- * change left (one id changes nothing, and inheritable ones stay); the filter refuses nothing of this, but costs least when
- * nothing runs under it.
+ * before the filter.  The oom score and the limits need the guest's own id; Landlock needs no_new_privs; the bounding set needs
+ * CAP_SETPCAP, which goes with the id; capset takes what an id change left (one id changes nothing, and inheritable ones stay);
+ * the filter refuses nothing of this, but costs least when nothing runs under it.
  */
 #include "guest/confine.h"
 
@@ -19,6 +18,7 @@
 #include <net/if.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -116,8 +116,9 @@ static int allow_writing(int ruleset, uint64_t handled, const char *path)
 	int rc, sys;
 
 	rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
+	/* What the program cannot get at it need not be allowed to change. */
 	if (rule.parent_fd < 0)
-		return errno == ENOENT ? 0 : -1;
+		return errno == ENOENT || errno == EACCES ? 0 : -1;
 	if (fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
 		rule.allowed_access &= WRITE_TO_FILES;
 	rc = (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
@@ -144,8 +145,15 @@ static int restrict_writing(const struct confine *c)
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (ruleset < 0)
 		return -1;
+	/* By the program's rights: a place below its own folder is shut to the guest, which has none on files. */
+	setfsgid(c->gid);
+	setfsuid(c->uid);
 	for (int i = 0; rc == 0 && i < CONFINE_WRITABLE && c->writable[i]; i++)
 		rc = allow_writing(ruleset, attr.fs, c->writable[i]);
+	sys = errno;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	errno = sys;
 	if (rc == 0)
 		rc = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 	sys = errno;
