@@ -139,6 +139,118 @@ static void sleep_on(struct attack *a)
 	sleep_ms(BESIDE_MS);
 }
 
+/* ---- deadlines */
+
+static void ignore_all(void)
+{
+	sigset_t all;
+
+	for (int sig = 1; sig < 65; sig++)
+		(void)signal(sig, SIG_IGN);
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
+static void tm01(struct attack *a)
+{
+	(void)a;
+	ignore_all();
+	sleep_ms(60000);
+}
+
+/* Its own session, no parent, stdout held: what is left when the program has ended. */
+static void hide(unsigned int ms)
+{
+	if (fork() != 0)
+		return;
+	(void)prctl(PR_SET_PDEATHSIG, 0);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	(void)setsid();
+	if (fork() != 0)
+		_exit(0);
+	(void)setsid();
+	ignore_all();
+	sleep_ms(ms);
+	_exit(0);
+}
+
+static void tm02(struct attack *a)
+{
+	(void)a;
+	hide(60000);
+}
+
+static void tm04(struct attack *a)
+{
+	pid_t pid;
+
+	(void)a;
+	if (fork() == 0) {
+		(void)raise(SIGSTOP);
+		_exit(0);
+	}
+	pid = vfork();
+	if (pid == 0) {
+		(void)pause(); /* its parent waits in the kernel */
+		_exit(0);
+	}
+	(void)raise(SIGSTOP);
+}
+
+static void tm05(struct attack *a)
+{
+	(void)a;
+	for (;;) {
+		pid_t pid = fork();
+
+		/* The child goes on, and its parent ends: never the same process for long. */
+		if (pid > 0 && getppid() != 1)
+			_exit(0);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+	}
+}
+
+static void tm06(struct attack *a)
+{
+	(void)a;
+	(void)signal(SIGXCPU, SIG_IGN);
+	(void)fork();
+	for (;;)
+		(void)signal(SIGXCPU, SIG_IGN);
+}
+
+static void end_124(struct attack *a)
+{
+	(void)a;
+	_exit(124);
+}
+
+static void end_137(struct attack *a)
+{
+	(void)a;
+	_exit(137);
+}
+
+static void end_143(struct attack *a)
+{
+	(void)a;
+	_exit(143);
+}
+
+static void end_159(struct attack *a)
+{
+	(void)a;
+	_exit(159);
+}
+
+static void tm08(struct attack *a)
+{
+	(void)a;
+	hide(60000);
+	sleep_ms(60000);
+}
+
 const struct probe alone_life[] = {
 	{"nothing", nothing},
 	{"sleep", sleep_on},
@@ -146,5 +258,15 @@ const struct probe alone_life[] = {
 	{"pairB", pair_b},
 	{"FS18", fs18},
 	{"PR02", pr02},
+	{"TM01", tm01},
+	{"TM02", tm02},
+	{"TM04", tm04},
+	{"TM05", tm05},
+	{"TM06", tm06},
+	{"124", end_124},
+	{"137", end_137},
+	{"143", end_143},
+	{"159", end_159},
+	{"TM08", tm08},
 	{0},
 };

@@ -102,7 +102,7 @@ int sbx_doctor_attack(const struct sbx_doctor_attack *opts, struct sbx_err *err)
 	if (sbx_signals_open(&signals, err) < 0)
 		return -1;
 	o.signal_fd = signals.fd;
-	if (opts->format == SBX_LIST_TEXT)
+	if (opts->format == SBX_LIST_TEXT && sbx_attack_count(opts->only) > 0)
 		(void)printf("TAP version 13\n1..%zu\n", sbx_attack_count(opts->only));
 	failed = sbx_attack(&o, &end, err);
 	sbx_signals_restore(&signals);

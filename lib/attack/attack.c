@@ -48,6 +48,11 @@ static const struct {
 	{"PR", sbx_test_beside},
 	{"TT", sbx_test_terminal},
 	{"NN", NULL},
+	{"RL", sbx_test_limits},
+	{"DK", sbx_test_disk},
+	{"TM", sbx_test_life},
+	{"CP", sbx_test_copy},
+	{"LI", sbx_test_launch},
 };
 
 const char *sbx_verdict_name(enum sbx_verdict verdict)
@@ -207,14 +212,17 @@ static void put_class(struct sbx_test *t, const char *class, int *status)
 			put_row(t, p, status);
 }
 
-/* Whether any of the classes that one function serves is asked for. */
-static bool serves(const struct sbx_test *t, size_t first)
+/* The core run has rows of every class but those of our own side. */
+static bool is_needed(const struct sbx_test *t, size_t i)
 {
-	bool wanted = sbx_wanted(t, classes[first].name);
+	static const char *const own[] = {"SP", "CP", "LI"};
 
-	for (size_t i = first + 1; i < SBX_ARRAY_SIZE(classes) && !classes[i].run; i++)
-		wanted = wanted || sbx_wanted(t, classes[i].name);
-	return wanted;
+	if (classes[i].run != sbx_test_core)
+		return sbx_wanted(t, classes[i].name);
+	for (size_t o = 0; o < SBX_ARRAY_SIZE(own); o++)
+		if (t->opts->only && sbx_wanted(t, own[o]))
+			return false;
+	return true;
 }
 
 int sbx_attack(const struct sbx_attack_opts *opts, struct sbx_attack_end *ret, struct sbx_err *err)
@@ -235,7 +243,7 @@ int sbx_attack(const struct sbx_attack_opts *opts, struct sbx_attack_end *ret, s
 	}
 	*ret = (struct sbx_attack_end){.status = 0};
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(classes) && !t->cancelled_by; i++) {
-		if (classes[i].run && serves(t, i))
+		if (classes[i].run && is_needed(t, i))
 			classes[i].run(t);
 		if (!t->cancelled_by)
 			put_class(t, classes[i].name, &ret->status);

@@ -53,8 +53,7 @@ static void tell_handler(struct sbx_test *t)
 
 void sbx_test_beside(struct sbx_test *t)
 {
-	if (!sbx_wanted(t, "PR"))
-		return;
 	try_killing(t);
 	tell_handler(t);
+	sbx_test_death(t);
 }

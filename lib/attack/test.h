@@ -129,3 +129,10 @@ void sbx_test_core(
 	struct sbx_test *t); /* FS PS ID SC NN, and what of the others needs no run of its own */
 void sbx_test_beside(struct sbx_test *t);   /* PR: what needs a second run, or ends the first */
 void sbx_test_terminal(struct sbx_test *t); /* TT: what the host shows of hostile output */
+void sbx_test_limits(struct sbx_test *t);   /* RL */
+void sbx_test_disk(struct sbx_test *t);     /* DK */
+void sbx_test_trees(struct sbx_test *t);    /* DK: what comes back of hostile trees */
+void sbx_test_life(struct sbx_test *t);     /* TM */
+void sbx_test_death(struct sbx_test *t);    /* PR13, TM08: llmsbx is killed */
+void sbx_test_copy(struct sbx_test *t);     /* CP */
+void sbx_test_launch(struct sbx_test *t);   /* LI */
