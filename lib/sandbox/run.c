@@ -356,10 +356,10 @@ static int report(struct sbx_live *live, int staged, struct sbx_result *ret, str
 		*err = live->error;
 		return -1;
 	}
-	if (live->over)
-		judge_end(live);
 	if (staged != 0)
 		judge_error(live);
+	else if (live->over)
+		judge_end(live);
 	if (live->cancelled_by)
 		live->outcome = SBX_OUT_CANCELLED;
 	if (released != 0 && sbx_live_warn(live, "not_released", releasing.msg, err) != 0)
