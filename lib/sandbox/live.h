@@ -43,7 +43,8 @@ struct sbx_live {
 	struct sbx_placing code;
 
 	/* the program that is being run */
-	uint32_t prog; /* request; 0: none */
+	uint32_t prog;               /* request; 0: none */
+	const struct sbx_strv *argv; /* borrowed from plan */
 	bool is_compile, running, over;
 	uint64_t spawn_ns; /* when it was asked for */
 	struct sbx_tail tail[2];

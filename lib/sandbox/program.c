@@ -261,6 +261,7 @@ int sbx_live_program(struct sbx_live *live, const struct sbx_strv *argv, bool is
 	struct sbx_tty tty = {.fd = -1};
 	int r = 0;
 
+	live->argv = argv;
 	live->is_compile = is_compile;
 	live->over = live->running = false;
 	live->compile_words.max = COMPILE_WORDS_MAX;

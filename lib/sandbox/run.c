@@ -191,8 +191,7 @@ static bool out_of_memory(const struct sbx_live *live)
 static void judge_failed(struct sbx_live *live)
 {
 	const struct sbx_wire_end *end = &live->end;
-	const struct sbx_strv *argv = live->is_compile ? &live->plan.compile[0] : &live->plan.run;
-	const char *program = argv->n ? argv->v[0] : "?";
+	const char *program = live->argv->n ? live->argv->v[0] : "?";
 	struct sbx_err *err = &live->error;
 	int sys = (int)end->sys;
 
