@@ -48,7 +48,7 @@ load lib/conform
 	is out '<a><--timeout><5><-c><x><-->' warnings option_after_file order "warn start output end"
 	sandbox args.sh -- --timeout -- x
 	is out '<--timeout><--><x>' warnings "" order "start output end"
-	sandbox - a b <args.sh
+	sandbox -l bash - a b <args.sh
 	is out '<a><b>'
 	sandbox args.sh
 	is out '<>'
@@ -170,13 +170,13 @@ load lib/conform
 @test "run: a program of a millisecond has its status, every time" {
 	local i
 	for i in {1..20}; do
-		run -4 --separate-stderr "$LLMSBX" run --format raw -l bash -c 'exit 4'
+		run -4 --separate-stderr "$LLMSBX" run -rq -l bash -c 'exit 4'
 		[[ $output$stderr == "" ]]
 	done
 }
 
 @test "run: formats: raw, json, jsonl with --seq, --events-fd" {
-	run -7 --separate-stderr "$LLMSBX" run -r -l bash -c 'echo o; echo e >&2; exit 7'
+	run -7 --separate-stderr "$LLMSBX" run -rq -l bash -c 'echo o; echo e >&2; exit 7'
 	[[ $output == o && $stderr == e ]]
 	run -7 --separate-stderr "$LLMSBX" run --format json -l bash -c 'echo o; echo e >&2; exit 7'
 	[[ $(jq -c '[.exit_code, .stdout, .stderr, .plots, .outcome]' <<<"$output") == '[7,"o\n","e\n",[],"exited"]' ]]
@@ -184,7 +184,7 @@ load lib/conform
 	"$LLMSBX" run --seq --format jsonl -l bash -c 'echo o' >events
 	[[ $(head -c 1 events | od -An -tx1) == " 1e" && $(tr -cd '\036' <events | wc -c) == "$(wc -l <events)" ]]
 	tr -d '\036' <events >plain && judge plain
-	"$LLMSBX" run -r --events-fd 9 -l bash -c 'echo o; echo e >&2' 9>events >o 2>e
+	"$LLMSBX" run -rq --events-fd 9 -l bash -c 'echo o; echo e >&2' 9>events >o 2>e
 	judge events
 	is order "start output end" out $'o\n' err $'e\n'
 	[[ $(<o) == o && $(<e) == e ]]

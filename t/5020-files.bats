@@ -21,11 +21,11 @@ files() { event 'select(.type == "file") | "\(.path) \(.change) \(.size) \(.save
 @test "files: --file keeps permission bits, and the program may change what is its own" {
 	echo script >run.sh && chmod 755 run.sh
 	echo plain >plain && chmod 640 plain
-	echo readonly >readonly && chmod 444 readonly
-	sandbox -l bash --file run.sh --file plain --file readonly -c '
-		stat -c "%n %a" run.sh plain readonly; echo more >>plain; cat plain; rm readonly && echo removed; [ -O plain ] && echo own'
-	is out $'run.sh 755\nplain 640\nreadonly 444\nplain\nmore\nremoved\nown\n'
-	[[ $(<plain) == plain && -e readonly ]]
+	echo mine >fixed && chmod 444 fixed
+	sandbox -l bash --file run.sh --file plain --file fixed -c '
+		stat -c "%n %a" run.sh plain fixed; echo more >>plain; cat plain; rm fixed && echo removed; [ -O plain ] && echo own'
+	is out $'run.sh 755\nplain 640\nfixed 444\nplain\nmore\nremoved\nown\n'
+	[[ $(<plain) == plain && -e fixed ]]
 }
 
 @test "files: --file refuses what is no file, leads out, or would replace the code" {

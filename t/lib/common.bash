@@ -27,6 +27,8 @@ common_setup() {
 	export HOME=$BATS_TEST_TMPDIR/home
 	mkdir -p "$HOME"
 	cd "$BATS_TEST_TMPDIR" || return
+	stale_before=
+	stale_before=$(stale_names | tr '\n' ' ')
 }
 
 common_teardown() {
@@ -133,17 +135,18 @@ leftovers() {
 	[[ $(</proc/self/mounts) != *"$BATS_TEST_TMPDIR"* ]] || echo "a mount below $BATS_TEST_TMPDIR"
 }
 
-# Guests whose llmsbx is gone, and processes of ours that this test started (they carry its folder in
+# Guests that nobody has any more, and processes of ours that this test started (they carry its folder in
 # their environment).  One pass over /proc: this runs after every test.
 orphans() {
 	local kind pid
 	cat /proc/[0-9]*/stat 2>/dev/null | awk '
 		$2 ~ /^\(llmsbx/ { name[$1] = $2; parent[$1] = $4 }
+		$2 == "(systemd)" || $1 == 1 { reaper[$1] = 1 }
 		END {
 			for (pid in name) {
 				if (name[pid] != "(llmsbx-guest)")
 					print "process", pid
-				else if (!(parent[pid] in name))
+				else if (parent[pid] in reaper)
 					print "guest", pid
 			}
 		}' | while read -r kind pid; do
@@ -153,11 +156,23 @@ orphans() {
 	done
 }
 
+# What was there before the test is somebody else's.
 stale_names() {
-	local path pid
-	for path in /sys/fs/cgroup/{,*/}{,*/}llmsbx-* /run/llmsbx/llmsbx-* "/tmp/llmsbx-$EUID"/llmsbx-*; do
-		[[ -e $path && ${path##*/} =~ ^llmsbx-[^-]+-([0-9]+)- ]] || continue
-		pid=${BASH_REMATCH[1]}
-		[[ -d /proc/$pid ]] || echo "$path"
+	local name path
+	for path in $(own_cgroups) /run/llmsbx "/tmp/llmsbx-$EUID"; do
+		for name in "$path"/llmsbx-*; do
+			[[ ! -O $name || " $stale_before " == *" $name "* ]] || is_live "$name" || echo "$name"
+		done
 	done
+}
+is_live() { [[ ! ${1##*/} =~ ^llmsbx-[^-]+-([0-9]+)- || -d /proc/${BASH_REMATCH[1]} ]]; }
+
+# The folders of the cgroups that this process is in, of every hierarchy.
+own_cgroups() {
+	local controllers path
+	while IFS=: read -r _ controllers path; do
+		for controllers in ${controllers//,/ } "$controllers" unified ''; do
+			[[ ! -d /sys/fs/cgroup/$controllers$path ]] || echo "/sys/fs/cgroup/$controllers$path"
+		done
+	done </proc/self/cgroup | sort -u
 }

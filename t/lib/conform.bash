@@ -8,6 +8,7 @@ setup() { conform_setup; }
 teardown() { conform_teardown; }
 
 conform_setup() {
+	background=()
 	common_setup || return
 	needs jq
 	export LLMSBX_BACKEND=${SBX_TEST_BACKENDS:-local}
@@ -15,9 +16,9 @@ conform_setup() {
 	exec </dev/null
 }
 
-# What a failed test left running is not left behind by llmsbx.
+# What a failed test left running is not left behind by llmsbx; tests add what they start to `background`.
 conform_teardown() {
-	[[ ! ${pid-} ]] || kill -KILL "$pid" 2>/dev/null || :
+	[[ ${#background[@]} == 0 ]] || kill -KILL "${background[@]}" 2>/dev/null || :
 	common_teardown
 }
 
@@ -81,13 +82,13 @@ usage_error() {
 # `events`.  Sets pid.  finish_sandbox STATUS: waits for its end, and judges.
 start_sandbox() {
 	: >events
-	env --default-signal=INT,TERM,HUP,PIPE "$LLMSBX" run --format jsonl "$@" >events 2>diagnostics 3>&- &
+	env --default-signal=INT,TERM,HUP,PIPE "$LLMSBX" run --format jsonl "$@" <&0 >events 2>diagnostics 3>&- &
 	pid=$!
+	background+=("$pid")
 }
 finish_sandbox() {
 	local got=0
 	wait "$pid" || got=$?
-	pid=
 	[[ $got == "$1" ]] || fail "status $got, not $1; $(show events diagnostics)" || return
 	judge events
 }
@@ -95,10 +96,18 @@ finish_sandbox() {
 # saw TEXT: an event with it came, for wait_for.
 saw() { grep -qF -- "$1" "${2-events}"; }
 
-# guest_of PID: the first process of the sandbox of an llmsbx that has one.
-guest_of() {
+# guest_of PID: the first process of the sandbox of an llmsbx that has one; program_of PID: the first of its program.  For wait_for
+# and kill; both fail where there is none.
+guest_of() { first_child "$1"; }
+program_of() {
 	local guest
-	read -r guest _ <"/proc/$1/task/$1/children" || [[ $guest ]] && echo "$guest"
+	guest=$(first_child "$1") && first_child "$guest"
+}
+no_program_of() { if program_of "$1"; then return 1; fi; }
+first_child() {
+	local child=
+	{ read -r child _ <"/proc/$1/task/$1/children"; } 2>/dev/null || :
+	[[ $child ]] && echo "$child"
 }
 
 # show FILE...: their contents for a message, bounded.
