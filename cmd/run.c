@@ -1,6 +1,6 @@
 /*
  * Theory of operation.  Settings are laid over each other from far to near: built in, share/, /etc,
- * the user's config.json, LLMSBX_* variables, options.  Code that comes from standard input is read
+ * the user's config.json, LLMSBX_* variables, options.  Code that comes through a pipe is read
  * before signals are caught, so that a person at a terminal can still leave.  Then INT, TERM, HUP
  * and PIPE are blocked and read from a signalfd: the run ends its tree, writes its `end`, and only
  * then does llmsbx die of the signal.
@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -240,6 +241,24 @@ static int read_code(struct sbx_request *req, struct sbx_err *err)
 }
 
 /*
+ * A FILE that is a pipe, as <(...) is: read now, since a person may have to wait for it.  All else,
+ * also what is not there, is the run's own affair.
+ */
+static int read_pipe(struct sbx_request *req, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_closep) int fd = -1;
+	struct stat st;
+
+	if (stat(req->code_path, &st) < 0 || (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode)))
+		return 0;
+	fd = open(req->code_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return 0;
+	req->has_code = true;
+	return sbx_read_all(fd, req->code_path, &req->code, err);
+}
+
+/*
  * Where the code and the arguments come from.  *ret_stdin_free: nobody else reads our standard
  * input.
  */
@@ -365,7 +384,8 @@ static int run_one(struct sbx_app *app, struct sbx_run_opts *o, const struct sbx
 	    place_stdin(o, stdin_free, &stdin_file, err) < 0 ||
 	    sbx_backends_open(o->req.backend, &be, err) < 0)
 		return -1;
-	if (!stdin_free && read_code(&o->req, err) < 0)
+	if ((!stdin_free && read_code(&o->req, err) < 0) ||
+	    (o->req.code_path && read_pipe(&o->req, err) < 0))
 		return -1;
 	env.backend = be;
 	return o->dry_run ? print_plan(&env, &o->req, err) : execute(&env, o, err);

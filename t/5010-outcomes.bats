@@ -123,6 +123,18 @@ while os.wait(): pass"
 	fi
 }
 
+@test "code in a pipe is waited for, and who waits can leave" {
+	mkfifo code
+	(exec 3>&-; echo "echo late" >code) &
+	sandbox -l bash code
+	is outcome exited out $'late\n'
+	sandbox -l bash <(echo "echo here")
+	is outcome exited out $'here\n'
+	exec 9<>code
+	run -130 --separate-stderr bash -c 'timeout --preserve-status -s INT 0.5 env --default-signal=INT "$LLMSBX" run code 9>&-; exit $?'
+	[[ $output$stderr == "" ]]
+}
+
 @test "outcome: output" {
 	sandbox -137 -l bash --max-output 1000 -c 'exec yes'
 	is order "start output limit end" outcome output exit_code null signal SIGKILL ran true error null limits output=1000 \

@@ -54,8 +54,10 @@ static int read_code(struct sbx_request *req, struct sbx_plan *plan, struct sbx_
 	if (S_ISDIR(st.st_mode))
 		return sbx_fail(err, SBX_E_USAGE, "'%s' is a folder, not a file of code",
 				req->code_path);
-	if (sbx_set_nonblock(fd, false, err) != 0 ||
-	    sbx_read_all(fd, req->code_path, &plan->code, err) != 0)
+	/* Signals wait while code is read: nothing may be read that does not come at once. */
+	if (!S_ISREG(st.st_mode))
+		return sbx_fail(err, SBX_E_USAGE, "'%s' is not a regular file", req->code_path);
+	if (sbx_read_all(fd, req->code_path, &plan->code, err) != 0)
 		return -1;
 	plan->mode = st.st_mode & 0777 ? (st.st_mode & 0777) | 0600 : 0644;
 	return 0;
