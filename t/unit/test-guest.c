@@ -315,7 +315,7 @@ TEST(deaf_host)
 		(void)usleep(600000);
 		ok(job_until(&job, &job.over, err));
 		ok_end(&job, SBX_WIRE_TIMEOUT, SIGKILL);
-		ok(job.end.exec_ns >= 200000000 && job.end.exec_ns < 400000000);
+		ok(job.end.exec_ns >= 200000000 && job.end.exec_ns < 1500000000);
 		ok_int(job.got[0], job.end.bytes[0]);
 	}
 	job_release(&job);
@@ -356,7 +356,7 @@ TEST(endless_output)
 	if (box_start(&box, err) &&
 	    job_run(&job, &box, "cat /dev/zero & cat /dev/zero & cat /dev/zero >&2", err)) {
 		ok_end(&job, SBX_WIRE_TIMEOUT, SIGKILL);
-		ok(job.end.exec_ns < 800000000);
+		ok(job.end.exec_ns < 2000000000);
 		ok_int(job.out[0].len, 1000);
 		ok_int(job.out[1].len, 1000);
 	}
@@ -391,7 +391,7 @@ TEST(deadline)
 		    err)) {
 		ok_out(&job, 1, "begun\n");
 		ok_end(&job, SBX_WIRE_TIMEOUT, SIGKILL);
-		ok(job.end.exec_ns >= 400000000 && job.end.exec_ns < 700000000);
+		ok(job.end.exec_ns >= 400000000 && job.end.exec_ns < 2000000000);
 		nothing_is_left(&box, err);
 	}
 	job_release(&job);
@@ -539,7 +539,7 @@ TEST(cpu_time_of_the_tree)
 		    err)) {
 		ok_end(&job, SBX_WIRE_CPU_TIMEOUT, SIGKILL);
 		used = job.end.cpu_user_ns + job.end.cpu_sys_ns;
-		ok(used > 250000000 && used < 900000000);
+		ok(used > 250000000 && used < 2000000000);
 	}
 	job_release(&job);
 	ok_int(box_end(&box), 1);
