@@ -63,14 +63,19 @@ static int find_command(const char *word, const struct sbx_cmd **ret, struct sbx
 	return sbx_cmd_get(word, ret, err);
 }
 
-/* A level that is not one is as good as none: this is for finding faults, not for setting limits. */
-static void set_log_level(void)
+static int set_log_level(struct sbx_err *err)
 {
 	const char *name = getenv("LLMSBX_LOG");
 	enum sbx_log_level level;
 
-	if (name && sbx_log_level_parse(sbx_str_of(name), &level))
-		sbx_log_set_level(level);
+	if (!name || !*name)
+		return 0;
+	if (!sbx_log_level_parse(sbx_str_of(name), &level))
+		return sbx_fail(err, SBX_E_USAGE,
+				"LLMSBX_LOG: '%s' is not one of error, warn, info, debug, trace",
+				name);
+	sbx_log_set_level(level);
+	return 0;
 }
 
 /* Nothing that was printed may be lost without a word. */
@@ -100,8 +105,7 @@ int main(int argc, char **argv)
 		sbx_help_all(stderr);
 		return 2;
 	}
-	set_log_level();
-	if (find_command(argv[1], &cmd, &err) == 0)
+	if (set_log_level(&err) == 0 && find_command(argv[1], &cmd, &err) == 0)
 		status = run_command(cmd, &app, argc - 1, argv + 1, &err);
 	if (status < 0) {
 		complain(cmd, &err);

@@ -103,9 +103,9 @@ static const struct sbx_opt run_opts[] = {
 	{ .name = "code", .letter = 'c', .arg = "CODE", .group = "code",
 	  .help = "run CODE; all operands are its arguments", .apply = set_code },
 	{ .name = "lang", .letter = 'l', .arg = "NAME", REQUEST,
-	  .help = "language; else the #! line, else the suffix of FILE tell" },
+	  .help = "language; else that of the #! line, else of the suffix of FILE" },
 	{ .name = "lang-default", .arg = "NAME", REQUEST,
-	  .help = "language of code that nothing tells about" },
+	  .help = "language of code that does not tell" },
 	{ .name = "stdin", .arg = "FILE", .apply = sbx_opt_text, AT(stdin_path),
 	  .help = "standard input of the program; - is ours" },
 	{ .name = "jobs", .arg = "FILE", .apply = sbx_opt_text, AT(jobs_path),
@@ -356,6 +356,8 @@ static int execute(struct sbx_run_env *env, struct sbx_run_opts *o, struct sbx_e
 	int ran;
 
 	o->render.max_output = o->req.max_output;
+	/* Who asks for a terminal gives it to the program: what it sends is what is shown. */
+	o->render.raw_output |= o->req.tty;
 	if (sbx_render_open(&render, &o->render, err) < 0 || sbx_signals_open(&signals, err) < 0)
 		return -1;
 	sbx_render_outs(&render, outs);

@@ -212,3 +212,23 @@ plan() { "$LLMSBX" run --dry-run "$@" -l bash -c x | jq -r "$filter"; }
 	run -125 --separate-stderr bash -c '"$LLMSBX" run -l bash -c "echo hi" >/dev/full'
 	[[ $stderr == "llmsbx: cannot write the output: No space left on device" ]]
 }
+
+@test "a language that is asked for is never guessed" {
+	printf '#!/usr/bin/perl\nprint 1;\n' >script
+	run -127 --separate-stderr llmsbx run -r script
+	[[ -z $output && $stderr == "llmsbx: the code's first line asks for 'perl', which is no language here: say --lang" ]]
+	echo 'print(1)' >page.html
+	run -0 --separate-stderr llmsbx run -r page.html
+	[[ $output == 1 && $stderr == "llmsbx: warning: no language has the suffix 'html': 'page.html' is taken as python; say --lang"* ]]
+	# A script that is run by us says our own name there.
+	printf '#!/usr/bin/env -S llmsbx run\nprint(2)\n' >mine
+	run -0 --separate-stderr llmsbx run -r mine
+	[[ $output == 2 ]]
+}
+
+@test "a wrong LLMSBX_LOG is refused, and debug says what is done" {
+	run -2 --separate-stderr env LLMSBX_LOG=loud "$LLMSBX" version
+	[[ $stderr == "llmsbx: LLMSBX_LOG: 'loud' is not one of error, warn, info, debug, trace" ]]
+	run -0 --separate-stderr env LLMSBX_LOG=debug "$LLMSBX" run -r -c 'print(1)'
+	[[ $output == 1 && $stderr == *"llmsbx: run: "*": acquire done after "* ]]
+}

@@ -56,6 +56,12 @@ int sbx_search_share(char **ret, struct sbx_err *err)
 		return 0;
 	}
 	share = share_beside_binary();
+	if (!share && !is_folder(SBX_DATADIR))
+		return sbx_fail(
+			err, SBX_E_NOT_FOUND,
+			"the data files are not in '%s': install them, or name their folder "
+			"in LLMSBX_SHARE",
+			SBX_DATADIR);
 	*ret = share ? share : sbx_xstrdup(SBX_DATADIR);
 	return 0;
 }

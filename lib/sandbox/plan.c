@@ -68,22 +68,60 @@ static struct sbx_str code_text(const struct sbx_plan *plan)
 	return (struct sbx_str){.p = sbx_buf_str(&plan->code), .n = plan->code.len};
 }
 
+static int warn(struct sbx_request *req, const char *code, const char *message, struct sbx_err *err)
+{
+	if (sbx_strv_add(&req->warnings, code, err) != 0)
+		return -1;
+	return sbx_strv_add(&req->warnings, message, err);
+}
+
+/* A first line that asks for what is no language here is believed, but for our own name: then the file is a script for us. */
+static int check_interpreter(struct sbx_str code, struct sbx_err *err)
+{
+	struct sbx_str name = sbx_source_interpreter(code);
+
+	if (name.n == 0 || sbx_str_eq(name, "llmsbx"))
+		return 0;
+	return sbx_fail(
+		err, SBX_E_NOT_FOUND,
+		"the code's first line asks for '%.*s', which is no language here: say --lang",
+		name.n < 256 ? (int)name.n : 256, name.p);
+}
+
+/* The default is right for a text without a name; for a file whose suffix says something else it is a guess. */
+static int take_default(struct sbx_langs *langs, struct sbx_request *req, struct sbx_plan *plan,
+			struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_freep) char *message = NULL;
+	const char *slash = req->code_path ? strrchr(req->code_path, '/') : NULL;
+	const char *name = slash ? slash + 1 : req->code_path;
+	const char *dot = name ? strrchr(name, '.') : NULL;
+
+	if (!req->lang_default)
+		return sbx_fail(err, SBX_E_USAGE, "which language is it? say --lang");
+	if (sbx_langs_find(langs, sbx_str_of(req->lang_default), &plan->lang, err) != 0)
+		return -1;
+	if (!dot || dot == name)
+		return 0;
+	message = sbx_xasprintf("no language has the suffix '%s': '%s' is taken as %s; say --lang",
+				dot + 1, name, plan->lang->name);
+	return warn(req, "language_assumed", message, err);
+}
+
 /* --lang, else the `#!` line, else the suffix, else the default that the configuration names. */
-static int find_language(struct sbx_langs *langs, const struct sbx_request *req,
-			 struct sbx_plan *plan, struct sbx_err *err)
+static int find_language(struct sbx_langs *langs, struct sbx_request *req, struct sbx_plan *plan,
+			 struct sbx_err *err)
 {
 	if (req->lang)
 		return sbx_langs_find(langs, sbx_str_of(req->lang), &plan->lang, err);
 	if (sbx_langs_find_shebang(langs, code_text(plan), &plan->lang, err) != 0)
 		return -1;
+	if (!plan->lang && check_interpreter(code_text(plan), err) != 0)
+		return -1;
 	if (!plan->lang && req->code_path &&
 	    sbx_langs_find_suffix(langs, req->code_path, &plan->lang, err) != 0)
 		return -1;
-	if (plan->lang)
-		return 0;
-	if (!req->lang_default)
-		return sbx_fail(err, SBX_E_USAGE, "which language is it? say --lang");
-	return sbx_langs_find(langs, sbx_str_of(req->lang_default), &plan->lang, err);
+	return plan->lang ? 0 : take_default(langs, req, plan, err);
 }
 
 /* A FILE keeps its basename; code from elsewhere gets the language's name for it, or the one that it asks for itself. */
@@ -107,13 +145,10 @@ static int warn_of_bytes(struct sbx_request *req, const struct sbx_plan *plan, s
 	struct sbx_str code = code_text(plan);
 
 	if (warns_of(plan->lang, "bom") && sbx_str_has_prefix(code, "\xef\xbb\xbf") &&
-	    (sbx_strv_add(&req->warnings, "bom", err) != 0 ||
-	     sbx_strv_add(&req->warnings, "the code begins with a byte order mark", err) != 0))
+	    warn(req, "bom", "the code begins with a byte order mark", err) != 0)
 		return -1;
 	if (warns_of(plan->lang, "cr") && memchr(code.p, '\r', code.n) &&
-	    (sbx_strv_add(&req->warnings, "cr", err) != 0 ||
-	     sbx_strv_add(&req->warnings, "the code has carriage returns (Windows line ends)",
-			  err) != 0))
+	    warn(req, "cr", "the code has carriage returns (Windows line ends)", err) != 0)
 		return -1;
 	return 0;
 }

@@ -379,8 +379,10 @@ static int add_glob(const struct setting *s, struct sbx_err *err)
 	const char *wrong = sbx_glob_wrong(s->text);
 
 	if (wrong)
-		return sbx_fail(err, SBX_E_USAGE, "%s: the pattern '%.*s' %s%s", s->where,
-				QUOTE_MAX, s->text,
+		return sbx_fail(err, SBX_E_USAGE,
+				"%s: the pattern '%.*s' %s%s; patterns are relative to the work "
+				"directory",
+				s->where, QUOTE_MAX, s->text,
 				strncmp(wrong, "has", 3) == 0 ? "" : "is wrong: ", wrong);
 	if (s->req->out.n == SBX_WIRE_LIST_MAX)
 		return sbx_fail(err, SBX_E_USAGE, "%s: more than %d patterns", s->where,

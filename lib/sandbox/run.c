@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/fd.h"
+#include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/base/rand.h"
 #include "lib/sandbox/box.h"
@@ -135,6 +136,8 @@ static int timed(struct sbx_live *live, const char *phase, uint64_t *ns,
 	live->phase = phase;
 	r = stage(live, err);
 	*ns += sbx_now_ns() - start;
+	sbx_log(SBX_LOG_DEBUG, "run", "%s: %s %s after %llu us", live->req->id, phase,
+		r == 0 ? "done" : "failed", (unsigned long long)(sbx_now_ns() - start) / 1000);
 	return r;
 }
 
