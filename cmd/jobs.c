@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,6 +36,8 @@
 enum {
 	CHUNK = 64 << 10,
 	PIPE_SIZE = 1 << 20, /* what may wait of a job whose turn to be printed has not come */
+	SLOT_FDS = 3,        /* that a job has here */
+	OTHER_FDS = 64,      /* ours, and what making a sandbox takes */
 	STATUS_SOME_FAILED = 123,
 	STATUS_TIME = 124,
 	STATUS_OURS = 125,
@@ -509,6 +512,29 @@ static int status_of(const struct jobs *j)
 	return j->ours ? STATUS_OURS : j->time ? STATUS_TIME : j->failed ? STATUS_SOME_FAILED : 0;
 }
 
+/*
+ * As many as may be had, for a caller may have left many open; and too few are found out before the
+ * first job, not in their midst.
+ */
+static int have_descriptors(const struct jobs *j, struct sbx_err *err)
+{
+	rlim_t need = SLOT_FDS * j->n_slots + OTHER_FDS;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return sbx_fail_sys(err, errno, "cannot read the limit of descriptors");
+	if (limit.rlim_max < need)
+		return sbx_fail(err, SBX_E_USAGE,
+				"--parallel: %zu jobs at once need %llu descriptors, and the limit "
+				"is %llu (ulimit -n)",
+				j->parallel, (unsigned long long)need,
+				(unsigned long long)limit.rlim_max);
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return sbx_fail_sys(err, errno, "cannot raise the limit of descriptors");
+	return 0;
+}
+
 static int run_jobs(struct jobs *j, int input, struct sbx_err *err)
 {
 	struct sbx_result result = {.status = 0};
@@ -519,7 +545,7 @@ static int run_jobs(struct jobs *j, int input, struct sbx_err *err)
 	j->slots = sbx_xcalloc(j->n_slots, sizeof(*j->slots));
 	j->fds = sbx_xcalloc(2 + SBX_RENDER_OUTS + 2 * j->n_slots, sizeof(*j->fds));
 	sbx_lines_init(&j->lines, input);
-	ran = loop(j, err);
+	ran = have_descriptors(j, err) == 0 ? loop(j, err) : -1;
 	result.status = status_of(j);
 	result.cancelled_by = j->cancelled_by;
 	release(j);

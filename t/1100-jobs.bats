@@ -77,6 +77,14 @@ outcomes() { events 'select(.type == "end") | "\(.id) \(.outcome)"' | sort; }
 		awk '{ n += $1 == "start" ? 1 : -1; if (n > max) max = n } END { print max }') -le 2 ]]
 }
 
+@test "jobs: more descriptors than a shell allows at first, and never fewer than it takes" {
+	for i in {1..40}; do job 'echo'; done >jobs.jsonl
+	run -0 --separate-stderr bash -c 'ulimit -Sn 128; exec "$LLMSBX" run --jobs jobs.jsonl -j 40'
+	[[ $(outcomes | grep -c ' exited$') == 40 ]]
+	run -125 --separate-stderr bash -c 'ulimit -n 128; exec "$LLMSBX" run --jobs jobs.jsonl -j 40'
+	[[ $output == "" && $stderr == *"--parallel: 40 jobs at once need 304 descriptors, and the limit is 128"* ]]
+}
+
 @test "jobs: --keep-order prints the jobs in their order, however long they take" {
 	{
 		job 'sleep 0.3; echo 1' 'id: "1"'
