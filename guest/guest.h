@@ -53,9 +53,10 @@ void chan_flush(
 /* ---- usage.c: what the tree takes, for bounds that no cgroup holds */
 
 struct tree {
-	uint64_t rss_bytes, cpu_ns;
+	uint64_t memory_bytes, cpu_ns;
 };
-void tree_measure(struct tree *ret);
+/* exact: memory that several share counts once, which takes longer; else it is never less than that. */
+void tree_measure(bool exact, struct tree *ret);
 
 /* ---- prog.c, spawn.c: the program */
 

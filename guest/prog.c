@@ -559,8 +559,10 @@ static void check_bounds(struct guest *g)
 	struct prog *p = &g->prog;
 	struct tree tree;
 
-	tree_measure(&tree);
-	if (g->limit_memory && tree.rss_bytes > g->memory_bytes)
+	tree_measure(false, &tree);
+	if (g->limit_memory && tree.memory_bytes > g->memory_bytes)
+		tree_measure(true, &tree);
+	if (g->limit_memory && tree.memory_bytes > g->memory_bytes)
 		end_tree(p, SBX_WIRE_OOM);
 	if (tree.cpu_ns + p->cpu_user_ns + p->cpu_sys_ns > p->cpu_limit_ns)
 		end_tree(p, SBX_WIRE_CPU_TIMEOUT);

@@ -121,6 +121,14 @@ for i in range(3):
 while os.wait(): pass"
 		is outcome oom limits memory=67108864
 	fi
+	# What several processes share is there once.
+	sandbox -l python --memory 96m -c "import os, time
+shared = b'x' * (30 << 20)
+for i in range(3):
+	if os.fork() == 0:
+		time.sleep(0.3); os._exit(0)
+for i in range(3): os.wait()"
+	is outcome exited limits ""
 }
 
 @test "code in a pipe is waited for, and who waits can leave" {
