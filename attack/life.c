@@ -197,7 +197,7 @@ static void tm04(struct attack *a)
 	(void)raise(SIGSTOP);
 }
 
-static void tm05(struct attack *a)
+static _Noreturn void tm05(struct attack *a)
 {
 	(void)a;
 	for (;;) {
@@ -211,7 +211,7 @@ static void tm05(struct attack *a)
 	}
 }
 
-static void tm06(struct attack *a)
+static _Noreturn void tm06(struct attack *a)
 {
 	(void)a;
 	(void)signal(SIGXCPU, SIG_IGN);
@@ -220,25 +220,25 @@ static void tm06(struct attack *a)
 		(void)signal(SIGXCPU, SIG_IGN);
 }
 
-static void end_124(struct attack *a)
+static _Noreturn void end_124(struct attack *a)
 {
 	(void)a;
 	_exit(124);
 }
 
-static void end_137(struct attack *a)
+static _Noreturn void end_137(struct attack *a)
 {
 	(void)a;
 	_exit(137);
 }
 
-static void end_143(struct attack *a)
+static _Noreturn void end_143(struct attack *a)
 {
 	(void)a;
 	_exit(143);
 }
 
-static void end_159(struct attack *a)
+static _Noreturn void end_159(struct attack *a)
 {
 	(void)a;
 	_exit(159);

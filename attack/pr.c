@@ -213,7 +213,7 @@ static void pr11(struct attack *a)
 
 /* ---- cores */
 
-static void crash(void *arg)
+static _Noreturn void crash(void *arg)
 {
 	(void)arg;
 	(void)signal(SIGABRT, SIG_DFL);
