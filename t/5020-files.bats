@@ -238,6 +238,17 @@ shut added 0 '* ]]
 	[[ $(<made/here) == x ]]
 }
 
+@test "files: nothing half brought back stays when llmsbx is killed" {
+	mkdir saved
+	start_sandbox -l bash --out big --out-dir saved --memory 1g --disk 400m -c 'head -c 300m /dev/zero >big'
+	wait_for 10 bringing_back
+	kill -KILL "$pid"
+	wait "$pid" || pid=
+	[[ $(ls -A saved) == "" ]]
+	"$LLMSBX" gc # empty cgroups wait for the next llmsbx
+}
+bringing_back() { [[ $(ls -l "/proc/$pid/fd") == *"$PWD/saved/"* ]]; }
+
 @test "files: --mount, read-only and for writing" {
 	mkdir -m 755 shared
 	chmod 755 . ..

@@ -3,8 +3,8 @@
  *
  * Names and contents come from inside and are hostile.  A path is taken only if it is relative, clean, asked for, and behind the
  * one before it in the order of the walk, so that none comes twice; folders are opened one component at a time without following
- * a link, and a file is written under a name of ours first and then renamed over what was there, so that nothing of the host is
- * ever followed, and nothing half written is left.
+ * a link, and a file is written without a name first and then put over what was there, so that nothing of the host is ever
+ * followed, and nothing half written is left.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +43,7 @@ struct collecting {
 	bool coming;
 	int fd, dir;
 	char *temp;
+	bool nameless;    /* temp is not a name of it yet */
 	const char *name; /* its last component, within path */
 	uint64_t size_left;
 	bool modified;
@@ -98,19 +99,41 @@ static int open_folder(int top, const char *path, const char **name)
 	return dir;
 }
 
-/* A name that no file has, in the folder of the file to be. */
+/*
+ * In the folder of the file to be: nameless, so that nothing of it stays when we are killed, or under a name that no file has
+ * where the file system knows no such files.
+ */
 static void open_temp(struct collecting *c)
 {
+	mode_t mode = (c->mode & 0111) ? 0777 : 0666;
+
 	c->dir = open_folder(c->live->out_fd, c->path, &c->name);
 	if (c->dir < 0) {
 		c->sys = errno;
 		return;
 	}
 	c->temp = sbx_xasprintf(".llmsbx-%s-%zu", c->secret, c->files);
-	c->fd = openat(c->dir, c->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		       (c->mode & 0111) ? 0777 : 0666);
+	c->fd = openat(c->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+	c->nameless = c->fd >= 0;
+	if (!c->nameless)
+		c->fd = openat(c->dir, c->temp,
+			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (c->fd < 0)
 		c->sys = errno;
+}
+
+/* Puts the whole file in place of what had its name: a link does not replace, so it is renamed.  An errno, or 0. */
+static int publish(struct collecting *c)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", c->fd);
+	if (c->nameless && linkat(AT_FDCWD, path, c->dir, c->temp, AT_SYMLINK_FOLLOW) != 0)
+		return errno;
+	if (close(SBX_TAKE_FD(c->fd)) != 0 || renameat(c->dir, c->temp, c->dir, c->name) != 0)
+		return errno;
+	free(SBX_TAKE(c->temp)); /* it has its own name now */
+	return 0;
 }
 
 static bool asked_for(const struct collecting *c, const char *path)
@@ -254,7 +277,6 @@ static int saved(struct collecting *c, struct sbx_err *err)
 	int r;
 
 	sbx_sha256_hex(&c->sha, sha);
-	free(SBX_TAKE(c->temp)); /* it has its own name now */
 	r = put_event(c, &file, err);
 	drop_file(c);
 	return r;
@@ -269,10 +291,8 @@ static int on_eof(void *ctx, unsigned int stream, uint32_t sys, struct sbx_err *
 				"the sandbox ended a file that it did not send");
 	if (c->sys == 0 && sys != 0)
 		c->sys = (int)sys;
-	if (c->sys == 0 && close(SBX_TAKE_FD(c->fd)) != 0)
-		c->sys = errno;
-	if (c->sys == 0 && renameat(c->dir, c->temp, c->dir, c->name) != 0)
-		c->sys = errno;
+	if (c->sys == 0)
+		c->sys = publish(c);
 	return c->sys != 0 ? not_saved(c, err) : saved(c, err);
 }
 
