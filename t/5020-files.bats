@@ -249,6 +249,13 @@ shut added 0 '* ]]
 }
 bringing_back() { [[ $(ls -l "/proc/$pid/fd") == *"$PWD/saved/"* ]]; }
 
+@test "files: --mount below the work directory" {
+	mkdir -m 700 shared
+	sandbox -l bash --mount shared:/sandbox/a/data:rw -c 'echo new >a/data/f; cat a/data/f'
+	is outcome exited out $'new\n'
+	[[ $(<shared/f) == new ]]
+}
+
 @test "files: --mount, read-only and for writing" {
 	mkdir -m 755 shared
 	chmod 755 . ..
