@@ -46,7 +46,7 @@ struct plant {
 	uint64_t key;          /* of System V objects */
 	uint64_t uid;          /* the program's, inside */
 	uint64_t memory, pids; /* limits; UINT64_MAX: none */
-	bool one_id; /* guest and program are one user: /proc/1 is visible, not readable */
+	char only[4];          /* the class that is asked for; empty: all */
 };
 
 struct attack {

@@ -18,7 +18,7 @@
 
 #include "attack/attack.h"
 
-enum { BOMB_MS = 700, SPIN_MS = 1500, MANY = 4000, MIB = 1 << 20, STEP = 4 << 20, PAGE = 4096 };
+enum { BOMB_MS = 700, SPIN_MS = 1500, MANY = 1000, MIB = 1 << 20, STEP = 4 << 20, PAGE = 4096 };
 
 /* Beyond this the limit did not hold. */
 static uint64_t far_too_much(const struct attack *a)

@@ -123,13 +123,19 @@ static void fs18(struct attack *a)
 /* Everything but oneself, and process 1 by number. */
 static void pr02(struct attack *a)
 {
-	for (int i = 0; i < 3; i++)
-		(void)fork();
+	for (int i = 0; i < 3; i++) {
+		if (fork() == 0) {
+			sleep_ms(60000);
+			_exit(0);
+		}
+	}
 	(void)kill(-1, SIGKILL);
 	(void)kill(1, SIGKILL);
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)kill(0, SIGTERM);
 	(void)kill(-1, SIGTERM);
+	while (wait(NULL) > 0)
+		;
 	say(a, CONTAINED, "who killed everything it could can still say so");
 }
 
@@ -197,7 +203,7 @@ static void tm04(struct attack *a)
 	(void)raise(SIGSTOP);
 }
 
-static _Noreturn void tm05(struct attack *a)
+static void tm05(struct attack *a)
 {
 	(void)a;
 	for (;;) {
@@ -211,7 +217,7 @@ static _Noreturn void tm05(struct attack *a)
 	}
 }
 
-static _Noreturn void tm06(struct attack *a)
+static void tm06(struct attack *a)
 {
 	(void)a;
 	(void)signal(SIGXCPU, SIG_IGN);
@@ -220,25 +226,25 @@ static _Noreturn void tm06(struct attack *a)
 		(void)signal(SIGXCPU, SIG_IGN);
 }
 
-static _Noreturn void end_124(struct attack *a)
+static void end_124(struct attack *a)
 {
 	(void)a;
 	_exit(124);
 }
 
-static _Noreturn void end_137(struct attack *a)
+static void end_137(struct attack *a)
 {
 	(void)a;
 	_exit(137);
 }
 
-static _Noreturn void end_143(struct attack *a)
+static void end_143(struct attack *a)
 {
 	(void)a;
 	_exit(143);
 }
 
-static _Noreturn void end_159(struct attack *a)
+static void end_159(struct attack *a)
 {
 	(void)a;
 	_exit(159);

@@ -48,6 +48,7 @@ static void set(struct plant *p, const char *word, const char *value)
 		{"abstract", p->abstract, sizeof(p->abstract), NULL},
 		{"socket", p->socket, sizeof(p->socket), NULL},
 		{"workdir", p->workdir, sizeof(p->workdir), NULL},
+		{"only", p->only, sizeof(p->only), NULL},
 		{"port4", NULL, 0, &p->port4},
 		{"port6", NULL, 0, &p->port6},
 		{"key", NULL, 0, &p->key},
@@ -56,10 +57,8 @@ static void set(struct plant *p, const char *word, const char *value)
 		{"pids", NULL, 0, &p->pids},
 	};
 
-	if (strcmp(word, "flagfile") == 0 && p->n_flags < LENGTH(p->flags)) {
-		set_text(p->flags[p->n_flags], sizeof(p->flags[0]), value);
-		p->n_flags++;
-	}
+	if (strcmp(word, "flagfile") == 0 && p->n_flags < LENGTH(p->flags))
+		set_text(p->flags[p->n_flags], sizeof(p->flags[0]), value), p->n_flags++;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		if (strcmp(word, rows[i].word) != 0)
 			continue;
@@ -131,6 +130,8 @@ static void run_core(struct attack *a)
 {
 	for (size_t c = 0; c < LENGTH(classes); c++) {
 		for (const struct probe *p = classes[c]; p->id; p++) {
+			if (a->plant->only[0] && strncmp(p->id, a->plant->only, 2) != 0)
+				continue;
 			run_probe(p, a);
 			report(a);
 		}

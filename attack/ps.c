@@ -301,7 +301,8 @@ static void ps13(struct attack *a)
 	if (fd >= 0)
 		close(fd);
 	if (read_text("/proc/self/oom_score_adj", text, sizeof(text)) > 0)
-		must_hold(a, strcmp(text, "1000\n") == 0, "oom_score_adj is 1000");
+		must_hold(a, strcmp(text, "1000\n") == 0, "oom_score_adj is 1000 (%.*s)",
+			  (int)strcspn(text, "\n"), text);
 }
 
 const struct probe ps_probes[] = {

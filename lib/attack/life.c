@@ -79,10 +79,11 @@ static void try_codes(struct sbx_test *t)
 		struct sbx_seen *seen = sbx_new(struct sbx_seen);
 
 		sbx_try(t, &try, seen);
-		sbx_note_fact(t, SBX_P_TM07,
-			      seen->outcome == SBX_OUT_EXITED && seen->has_exit_code &&
-				      seen->exit_code == ends[i].code,
-			      "%d is '%s'", ends[i].code, sbx_outcome_name(seen->outcome));
+		if (sbx_ran(t, SBX_P_TM07, seen))
+			sbx_note_fact(t, SBX_P_TM07,
+				      seen->outcome == SBX_OUT_EXITED && seen->has_exit_code &&
+					      seen->exit_code == ends[i].code,
+				      "%d is '%s'", ends[i].code, sbx_outcome_name(seen->outcome));
 		free(seen);
 	}
 }

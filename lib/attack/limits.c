@@ -22,20 +22,13 @@ static struct sbx_seen *try_small(struct sbx_test *t, const char *name)
 	return seen;
 }
 
-static bool ran(struct sbx_test *t, enum sbx_probe p, const struct sbx_seen *seen)
-{
-	if (!seen->started || seen->outcome == SBX_OUT_FAILED)
-		sbx_note(t, p, SBX_VERDICT_UNKNOWN, "no run: %s", seen->error);
-	return seen->started && seen->outcome != SBX_OUT_FAILED;
-}
-
 /* ---- processes */
 
 static void try_forks(struct sbx_test *t)
 {
 	struct sbx_seen *seen = try_small(t, "RL01");
 
-	if (ran(t, SBX_P_RL01, seen)) {
+	if (sbx_ran(t, SBX_P_RL01, seen)) {
 		bool exact = seen->receipt.control[SBX_CTL_PIDS].held == SBX_HELD_ENFORCED;
 
 		sbx_note_fact(t, SBX_P_RL01, seen->ends == 1 && seen->outcome == SBX_OUT_EXITED,
@@ -45,7 +38,7 @@ static void try_forks(struct sbx_test *t)
 	}
 	free(seen);
 	seen = try_small(t, "RL02");
-	(void)ran(t, SBX_P_RL02, seen);
+	(void)sbx_ran(t, SBX_P_RL02, seen);
 	free(seen);
 }
 
@@ -56,7 +49,7 @@ static void try_cpu(struct sbx_test *t)
 	struct sbx_seen *seen = sbx_new(struct sbx_seen);
 
 	sbx_try(t, &try, seen);
-	if (ran(t, SBX_P_RL11, seen)) {
+	if (sbx_ran(t, SBX_P_RL11, seen)) {
 		unsigned long long used = seen->cpu_ns / 1000000, wall = seen->wall_ns / 1000000;
 
 		if (used == 0)
@@ -74,7 +67,7 @@ static void try_cpu(struct sbx_test *t)
 /* Killed for memory, or refused it: either is a bound; the program says REACHED when it got far more. */
 static void judge_memory(struct sbx_test *t, enum sbx_probe p, const struct sbx_seen *seen)
 {
-	if (!ran(t, p, seen))
+	if (!sbx_ran(t, p, seen))
 		return;
 	if (seen->outcome == SBX_OUT_OOM)
 		sbx_note(t, p, SBX_VERDICT_KILLED, "oom");
@@ -103,7 +96,7 @@ static void try_memory(struct sbx_test *t)
 	for (unsigned int i = 0; i < seen->n_tells; i++)
 		if (strcmp(seen->tell[i].key, "mib") == 0 && number_of(seen->tell[i].value) > most)
 			most = number_of(seen->tell[i].value);
-	if (ran(t, SBX_P_RL12, seen)) {
+	if (sbx_ran(t, SBX_P_RL12, seen)) {
 		if (most == 0)
 			sbx_note(t, SBX_P_RL12, SBX_VERDICT_UNKNOWN,
 				 "not even 16 MiB were touched");
@@ -153,7 +146,7 @@ static void try_crashes(struct sbx_test *t)
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(names); i++) {
 		struct sbx_seen *seen = try_small(t, names[i]);
 
-		if (ran(t, SBX_P_RL13, seen))
+		if (sbx_ran(t, SBX_P_RL13, seen))
 			sbx_note_fact(t, SBX_P_RL13,
 				      seen->outcome == SBX_OUT_SIGNALED && seen->signal == 11,
 				      "'%s' of %s", sbx_outcome_name(seen->outcome),
@@ -175,9 +168,12 @@ static void try_compiler(struct sbx_test *t)
 	sbx_note_fact(t, SBX_P_RL14,
 		      seen->outcome == SBX_OUT_TIMEOUT && seen->wall_ns < UINT64_C(3000000000),
 		      "an endless one ended as '%s'", sbx_outcome_name(seen->outcome));
+	t->note[SBX_P_RL03] = (struct sbx_note){.verdict = SBX_VERDICT_NONE};
 	sbx_try(t, &large, seen);
+	/* Killed, or refused the memory, of which it then has told. */
 	sbx_note_fact(t, SBX_P_RL14,
-		      seen->outcome == SBX_OUT_OOM || seen->outcome == SBX_OUT_COMPILE_FAILED,
+		      seen->outcome == SBX_OUT_OOM || seen->outcome == SBX_OUT_COMPILE_FAILED ||
+			      t->note[SBX_P_RL03].verdict == SBX_VERDICT_CONTAINED,
 		      "a large one as '%s'", sbx_outcome_name(seen->outcome));
 	t->note[SBX_P_RL03] = before; /* that was about the program */
 	free(seen);
@@ -255,7 +251,7 @@ static void try_disks(struct sbx_test *t)
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(places); i++)
 		before[i] = free_mib(places[i]);
 	sbx_try(t, &try, seen);
-	if (ran(t, SBX_P_DK01, seen))
+	if (sbx_ran(t, SBX_P_DK01, seen))
 		sbx_note_fact(t, SBX_P_DK01, seen->outcome == SBX_OUT_EXITED, "it ended as '%s'",
 			      sbx_outcome_name(seen->outcome));
 	/* Others write to these disks too: what would tell is as much as the program tried. */
@@ -280,7 +276,7 @@ static void try_output(struct sbx_test *t)
 	long before = peak_kib();
 
 	sbx_try(t, &try, seen);
-	if (ran(t, SBX_P_DK04, seen)) {
+	if (sbx_ran(t, SBX_P_DK04, seen)) {
 		sbx_note_fact(t, SBX_P_DK04, seen->outcome == SBX_OUT_OUTPUT, "it ended as '%s'",
 			      sbx_outcome_name(seen->outcome));
 		sbx_note_fact(t, SBX_P_DK04, seen->truncated[0] && seen->truncated[1],

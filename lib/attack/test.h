@@ -101,6 +101,9 @@ struct sbx_seen {
 /* Makes the run; verdicts that the program reports are noted at once. */
 void sbx_try(struct sbx_test *t, const struct sbx_try *try, struct sbx_seen *seen);
 
+/* Whether the program was started; else the row is not known. */
+bool sbx_ran(struct sbx_test *t, enum sbx_probe p, const struct sbx_seen *seen);
+
 /* The value that was told under key, or NULL. */
 const char *sbx_told(const struct sbx_seen *seen, const char *key);
 

@@ -239,6 +239,8 @@ static int tell_plant(const struct sbx_test *t, struct sbx_request *req, struct 
 			 (unsigned long long)req->limits.memory_bytes,
 			 (unsigned long long)req->limits.pids) < 0)
 		return -1;
+	if (t->opts->only && sbx_buf_addf(in, err, "only %.2s\n", t->opts->only) < 0)
+		return -1;
 	for (unsigned int i = 0; i < p->n_flags; i++)
 		if (sbx_buf_addf(in, err, "flagfile %s\n", p->flags[i]) < 0)
 			return -1;
@@ -338,6 +340,15 @@ void sbx_try(struct sbx_test *t, const struct sbx_try *try, struct sbx_seen *see
 		t->has_receipt = true;
 	}
 	sbx_buf_release(&w.line);
+}
+
+bool sbx_ran(struct sbx_test *t, enum sbx_probe p, const struct sbx_seen *seen)
+{
+	bool ran = seen->started && seen->outcome != SBX_OUT_FAILED;
+
+	if (!ran)
+		sbx_note(t, p, SBX_VERDICT_UNKNOWN, "no run: %s", seen->error);
+	return ran;
 }
 
 const char *sbx_told(const struct sbx_seen *seen, const char *key)
