@@ -17,7 +17,7 @@ struct sbx_limits {
 	uint64_t tmp_bytes;    /* /tmp */
 	uint64_t shm_bytes;    /* /dev/shm */
 	uint64_t nofile;       /* descriptors a process */
-	bool disk_explicit;    /* --disk was given: above half the memory it is disk-backed */
+	bool disk_explicit;    /* --disk was given */
 };
 
 struct sbx_mount {
