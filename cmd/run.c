@@ -271,7 +271,7 @@ static int place_operands(struct sbx_run_opts *o, const struct sbx_args *args, b
 
 	*ret_stdin_free = true;
 	if (o->code) {
-		o->req.has_code = o->req.code_is_arg = true;
+		o->req.has_code = true;
 		if (sbx_buf_adds(&o->req.code, o->code, err) < 0)
 			return -1;
 	} else if (*rest) {

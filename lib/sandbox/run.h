@@ -43,7 +43,6 @@ struct sbx_request {
 	bool has_code;
 	struct sbx_buf code; /* from stdin, -c or a job's `code` */
 	char *code_path;     /* owned; FILE: read at start; its basename is kept inside */
-	bool code_is_arg;    /* -c: all operands are arguments */
 
 	struct sbx_strv args;
 	enum sbx_stdin_kind stdin_kind;
