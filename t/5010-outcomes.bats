@@ -131,6 +131,13 @@ for i in range(3): os.wait()"
 	is outcome exited limits ""
 }
 
+@test "outcome: cancelled by a signal that comes twice, as from timeout" {
+	for i in 1 2 3 4 5; do
+		run -124 --separate-stderr timeout 0.5 "$LLMSBX" run --format jsonl -l bash -c 'echo begun; while :; do :; done'
+		[[ $(the_end '"\(.outcome) \(.signal) \(.bytes.stdout)"') == "cancelled SIGKILL 6" ]]
+	done
+}
+
 @test "code in a pipe is waited for, and who waits can leave" {
 	mkfifo code
 	(exec 3>&-; echo "echo late" >code) &

@@ -57,7 +57,8 @@ struct sbx_live {
 	size_t stdin_at; /* of stdin_bytes */
 
 	/* why it ends early */
-	int cancelled_by; /* a signal, SIGPIPE for a reader that went away */
+	int cancelled_by; /* a signal */
+	uint64_t cancelled_ns;
 	bool kill_sent;
 	uint8_t killed_for; /* an enum sbx_outcome, when we asked for the kill */
 	uint64_t fuse_ns;   /* our own deadline, behind the guest's */

@@ -18,6 +18,8 @@ enum {
 	STDIN_PIECE = 64 << 10,
 	MAX_OUTS = 4,
 };
+/* What timeout(1) sends to its child and then to the group of both is one signal. */
+#define ONE_SIGNAL_NS 200000000u
 #define KILL_GRACE_NS 2000000000u /* for the guest to end the tree and send what was written */
 
 void sbx_live_fuse(struct sbx_live *live, uint64_t span_ns)
@@ -40,9 +42,15 @@ static int end_program(struct sbx_live *live, enum sbx_outcome why, struct sbx_e
 
 static int cancel(struct sbx_live *live, int sig, struct sbx_err *err)
 {
-	if (live->cancelled_by != 0) /* a second signal does not wait for anything */
+	uint64_t now = sbx_now_ns();
+
+	if (live->cancelled_by != 0 && now - live->cancelled_ns < ONE_SIGNAL_NS)
+		return 0;
+	/* A second signal does not wait for anything. */
+	if (live->cancelled_by != 0)
 		return sbx_fail(err, SBX_E_CANCELLED, "cancelled by a signal");
 	live->cancelled_by = sig;
+	live->cancelled_ns = now;
 	if (live->prog)
 		return end_program(live, SBX_OUT_CANCELLED, err);
 	return sbx_fail(err, SBX_E_CANCELLED, "cancelled by a signal");
