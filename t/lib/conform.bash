@@ -47,6 +47,12 @@ judge() {
 	[[ $problem == "" ]] || fail "$1: $problem"
 }
 
+# judge_jobs FILE: the same of many, as far as they are right.
+judge_jobs() {
+	local -x CONTRACT="jobs"
+	judge "$1"
+}
+
 # is NAME VALUE...: the variables have these values, as text.
 is() {
 	while [[ $# -gt 0 ]]; do
@@ -115,7 +121,7 @@ show() {
 	local file
 	for file; do
 		printf '\n--- %s (%s bytes)\n' "$file" "$(stat -c %s "$file")"
-		head -c 3000 "$file"
+		head -c 2000 "$file"
 	done
 }
 
@@ -124,4 +130,26 @@ flat() {
 	local mib=$1
 	shift
 	(ulimit -d $((mib << 10)) && exec "$@")
+}
+
+# run_jobs [-STATUS] OPTION...: `llmsbx run` with --jobs; the events of each job obey the contract, whatever is between them.
+run_jobs() {
+	local want=0 got=0
+	[[ $1 != -[0-9]* ]] || { want=${1#-} && shift; }
+	"$LLMSBX" run "$@" >events 2>diagnostics || got=$?
+	[[ $got == "$want" && ! -s diagnostics ]] || fail "status $got, not $want, of: $* $(show events diagnostics)" || return
+	judge_jobs events || fail "$(show events)"
+}
+
+# job ID: sets what sandbox sets, from the events of one job.
+job() {
+	jq -c --arg id "$1" 'select(.id == $id)' events >"job-$1" && judge "job-$1"
+}
+
+# stands_still PID: whether it used no processor for a while, for wait_for.
+stands_still() {
+	local before after
+	before=$(cut -d' ' -f14,15 "/proc/$1/stat") || return
+	read -rt 0.1 <> <(:) || :
+	after=$(cut -d' ' -f14,15 "/proc/$1/stat") && [[ $before == "$after" ]]
 }

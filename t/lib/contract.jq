@@ -75,6 +75,8 @@ def variables:
 	 degraded: names($start.degraded),
 	 unsupported: names($start.unsupported)};
 
+# Of many runs, whose events are mixed, only what is wrong is told.
+if $ENV.CONTRACT == "jobs" then "problem=\([group_by(.id)[] | problem | select(. != "")] | join("; ") | @sh)" else
 problem as $problem |
 if $problem != "" then "problem=\($problem | @sh)"
-else variables + {problem: ""} | to_entries[] | "\(.key)=\(.value | tostring | @sh)" end
+else variables + {problem: ""} | to_entries[] | "\(.key)=\(.value | tostring | @sh)" end end
