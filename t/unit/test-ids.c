@@ -88,7 +88,8 @@ static struct sbx_id_pool make_pool(char *folder, uint32_t slots)
 
 static void end_pool(struct sbx_id_pool *pool, const char *folder)
 {
-	(void)unlink(pool->lock_path);
+	if (pool->lock_path)
+		(void)unlink(pool->lock_path);
 	(void)rmdir(folder);
 	sbx_id_pool_release(pool);
 }
