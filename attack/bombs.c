@@ -288,7 +288,7 @@ static void rl13(struct attack *a)
 
 static unsigned int __attribute__((noinline)) deeper(unsigned int n)
 {
-	volatile char frame[PAGE];
+	volatile char frame[PAGE] = {0};
 
 	frame[n % PAGE] = (char)n;
 	return n == UINT32_MAX ? 0 : deeper(n + 1) + (unsigned int)frame[0];

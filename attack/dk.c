@@ -71,9 +71,9 @@ static void dk03(struct attack *a)
 
 static void dk05(struct attack *a)
 {
-	int n = 0, last;
+	int n = 0;
 
-	while (n < MANY && (last = dup(STDIN_FILENO)) >= 0)
+	while (n < MANY && dup(STDIN_FILENO) >= 0)
 		n++;
 	must_hold(a, n < MANY, "%d descriptors, then %s", n, error_name(errno));
 }

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -195,15 +197,16 @@ static void tm04(struct attack *a)
 		(void)raise(SIGSTOP);
 		_exit(0);
 	}
-	pid = vfork();
+	/* As vfork does it: the parent waits in the kernel until its child executes or ends. */
+	pid = (pid_t)syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid == 0) {
-		(void)pause(); /* its parent waits in the kernel */
+		(void)pause();
 		_exit(0);
 	}
 	(void)raise(SIGSTOP);
 }
 
-static void tm05(struct attack *a)
+static _Noreturn void tm05(struct attack *a)
 {
 	(void)a;
 	for (;;) {
@@ -217,7 +220,7 @@ static void tm05(struct attack *a)
 	}
 }
 
-static void tm06(struct attack *a)
+static _Noreturn void tm06(struct attack *a)
 {
 	(void)a;
 	(void)signal(SIGXCPU, SIG_IGN);
@@ -226,25 +229,25 @@ static void tm06(struct attack *a)
 		(void)signal(SIGXCPU, SIG_IGN);
 }
 
-static void end_124(struct attack *a)
+static _Noreturn void end_124(struct attack *a)
 {
 	(void)a;
 	_exit(124);
 }
 
-static void end_137(struct attack *a)
+static _Noreturn void end_137(struct attack *a)
 {
 	(void)a;
 	_exit(137);
 }
 
-static void end_143(struct attack *a)
+static _Noreturn void end_143(struct attack *a)
 {
 	(void)a;
 	_exit(143);
 }
 
-static void end_159(struct attack *a)
+static _Noreturn void end_159(struct attack *a)
 {
 	(void)a;
 	_exit(159);

@@ -57,8 +57,10 @@ static void set(struct plant *p, const char *word, const char *value)
 		{"pids", NULL, 0, &p->pids},
 	};
 
-	if (strcmp(word, "flagfile") == 0 && p->n_flags < LENGTH(p->flags))
-		set_text(p->flags[p->n_flags], sizeof(p->flags[0]), value), p->n_flags++;
+	if (strcmp(word, "flagfile") == 0 && p->n_flags < LENGTH(p->flags)) {
+		set_text(p->flags[p->n_flags], sizeof(p->flags[0]), value);
+		p->n_flags++;
+	}
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		if (strcmp(word, rows[i].word) != 0)
 			continue;

@@ -24,11 +24,12 @@
 static void plant_flag(struct sbx_plant *p, const char *dir)
 {
 	struct sbx_err ignored = SBX_ERR_INIT; /* a folder that we may not write to has no flag */
-	char *path = p->flags[p->n_flags];
+	char *path;
 	int fd;
 
 	if (!dir || !*dir || p->n_flags == SBX_PLANT_FLAGS)
 		return;
+	path = p->flags[p->n_flags];
 	(void)snprintf(path, SBX_PLANT_PATH, "%s/.llmsbx-flag-%s", dir, p->flag);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)

@@ -63,7 +63,8 @@ static int take_line(struct sbx_sink *sink, const struct sbx_event *ev, struct s
 	line = (struct sbx_str){sbx_buf_str(&text), text.len};
 	if (!is_harmless(line) || sbx_json_parse(line, "event", &doc, &why) < 0) {
 		if (l->bad++ == 0)
-			(void)snprintf(l->first, sizeof(l->first), "event %u: %.150s", ev->type,
+			(void)snprintf(l->first, sizeof(l->first), "event %u: %.150s",
+				       (unsigned int)ev->type,
 				       why.code ? why.msg : "a control byte");
 	}
 	return 0;
