@@ -66,6 +66,8 @@ struct jobs {
 	size_t n_slots, parallel;
 	uint64_t started, printed; /* jobs; printed counts only with --keep-order */
 	int cancelled_by;
+	uint64_t cancelled_ns;
+	bool hurried; /* by a second signal: no reader is waited for */
 	bool ours, time, failed; /* what the jobs came to */
 	struct pollfd *fds;
 	size_t n_fds;
@@ -346,6 +348,10 @@ static void take_signals(struct jobs *j)
 
 		if (sig == SIGWINCH || sig == SIGPIPE)
 			continue; /* a reader that went away shows as an error of the write */
+		if (j->cancelled_by == 0)
+			j->cancelled_ns = sbx_now_ns();
+		else if (sbx_now_ns() - j->cancelled_ns >= SBX_ONE_SIGNAL_NS)
+			j->hurried = true;
 		j->cancelled_by = sig;
 		if (info.ssi_code != SI_KERNEL)
 			signal_jobs(j, sig);
@@ -440,6 +446,8 @@ static int loop(struct jobs *j, struct sbx_err *err)
 			return -1;
 		if (j->fds[0].revents)
 			take_signals(j);
+		if (j->hurried)
+			return 0;
 		if (input->fd >= 0 && input->revents && sbx_lines_fill(&j->lines, err) < 0)
 			return -1;
 		if (flush_outs(j, err) < 0 || serve_slots(j, err) < 0)
@@ -548,6 +556,7 @@ static int run_jobs(struct jobs *j, int input, struct sbx_err *err)
 	ran = have_descriptors(j, err) == 0 ? loop(j, err) : -1;
 	result.status = status_of(j);
 	result.cancelled_by = j->cancelled_by;
+	result.hurried = j->hurried;
 	release(j);
 	return sbx_run_finish(&j->render, &j->signals, ran, &result, err);
 }

@@ -336,7 +336,7 @@ int sbx_run_finish(struct sbx_render *render, struct sbx_signals *signals, int r
 {
 	if (ran == 0) {
 		sbx_signals_restore(signals);
-		ran = sbx_render_drain(render, err);
+		ran = result->hurried ? 0 : sbx_render_drain(render, err);
 	}
 	if (ran < 0 && err->sys == EPIPE && !signals->pipe_ignored)
 		sbx_end_by_signal(SIGPIPE);

@@ -59,6 +59,7 @@ struct sbx_live {
 	/* why it ends early */
 	int cancelled_by; /* a signal */
 	uint64_t cancelled_ns;
+	bool hurried;
 	bool kill_sent;
 	uint8_t killed_for; /* an enum sbx_outcome, when we asked for the kill */
 	uint64_t fuse_ns;   /* our own deadline, behind the guest's */

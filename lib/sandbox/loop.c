@@ -18,8 +18,6 @@ enum {
 	STDIN_PIECE = 64 << 10,
 	MAX_OUTS = 4,
 };
-/* What timeout(1) sends to its child and then to the group of both is one signal. */
-#define ONE_SIGNAL_NS 200000000u
 #define KILL_GRACE_NS 2000000000u /* for the guest to end the tree and send what was written */
 
 void sbx_live_fuse(struct sbx_live *live, uint64_t span_ns)
@@ -44,10 +42,11 @@ static int cancel(struct sbx_live *live, int sig, struct sbx_err *err)
 {
 	uint64_t now = sbx_now_ns();
 
-	if (live->cancelled_by != 0 && now - live->cancelled_ns < ONE_SIGNAL_NS)
+	if (live->cancelled_by != 0 && now - live->cancelled_ns < SBX_ONE_SIGNAL_NS)
 		return 0;
 	/* A second signal does not wait for anything. */
-	if (live->cancelled_by != 0)
+	live->hurried = live->cancelled_by != 0;
+	if (live->hurried)
 		return sbx_fail(err, SBX_E_CANCELLED, "cancelled by a signal");
 	live->cancelled_by = sig;
 	live->cancelled_ns = now;

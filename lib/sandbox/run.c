@@ -338,6 +338,7 @@ static int put_end(struct sbx_live *live, struct sbx_result *ret, struct sbx_err
 	ret->outcome = live->outcome;
 	ret->status = sbx_end_status(end);
 	ret->cancelled_by = live->cancelled_by;
+	ret->hurried = live->hurried;
 	return sbx_emit(&live->em, &ev, err);
 }
 

@@ -102,7 +102,11 @@ struct sbx_result {
 	enum sbx_outcome outcome;
 	int status;       /* for the shell */
 	int cancelled_by; /* the signal that cancelled it, or 0 */
+	bool hurried;     /* by a second one: no reader is waited for */
 };
+
+/* What timeout(1) sends to its child and then to the group of both is one signal. */
+#define SBX_ONE_SIGNAL_NS 200000000u
 
 /* Everything a run needs that is not the request's. */
 struct sbx_run_env {
