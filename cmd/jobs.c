@@ -67,7 +67,7 @@ struct jobs {
 	uint64_t started, printed; /* jobs; printed counts only with --keep-order */
 	int cancelled_by;
 	uint64_t cancelled_ns;
-	bool hurried; /* by a second signal: no reader is waited for */
+	bool hurried;            /* by a second signal: no reader is waited for */
 	bool ours, time, failed; /* what the jobs came to */
 	struct pollfd *fds;
 	size_t n_fds;
