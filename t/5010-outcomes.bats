@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Every way in which a run can end: its status, the order of its events, `end`, the limit that was met, the receipt.
-# shellcheck disable=SC2016,SC2154 # programs in single quotes; what sandbox of lib/conform sets
+# shellcheck disable=SC2016,SC2034,SC2154 # programs in single quotes; what sandbox of lib/conform sets
 load lib/common
 load lib/conform
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Files on their way in (--file, --mount) and out (--out): names and bytes are exact, and nothing from inside is followed or made.
-# shellcheck disable=SC2016,SC2154 # programs in single quotes; what sandbox of lib/conform sets
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # programs in single quotes; what sandbox of lib/conform sets
 load lib/common
 load lib/conform
 
