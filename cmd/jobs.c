@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -520,27 +519,17 @@ static int status_of(const struct jobs *j)
 	return j->ours ? STATUS_OURS : j->time ? STATUS_TIME : j->failed ? STATUS_SOME_FAILED : 0;
 }
 
-/*
- * As many as may be had, for a caller may have left many open; and too few are found out before the
- * first job, not in their midst.
- */
+/* Too few are found out before the first job, not in their midst. */
 static int have_descriptors(const struct jobs *j, struct sbx_err *err)
 {
-	rlim_t need = SLOT_FDS * j->n_slots + OTHER_FDS;
-	struct rlimit limit;
+	uint64_t need = SLOT_FDS * j->n_slots + OTHER_FDS, have = sbx_raise_fd_limit();
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return sbx_fail_sys(err, errno, "cannot read the limit of descriptors");
-	if (limit.rlim_max < need)
-		return sbx_fail(err, SBX_E_USAGE,
-				"--parallel: %zu jobs at once need %llu descriptors, and the limit "
-				"is %llu (ulimit -n)",
-				j->parallel, (unsigned long long)need,
-				(unsigned long long)limit.rlim_max);
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return sbx_fail_sys(err, errno, "cannot raise the limit of descriptors");
-	return 0;
+	if (have >= need)
+		return 0;
+	return sbx_fail(err, SBX_E_USAGE,
+			"--parallel: %zu jobs at once need %llu descriptors, and the limit is %llu "
+			"(ulimit -n)",
+			j->parallel, (unsigned long long)need, (unsigned long long)have);
 }
 
 static int run_jobs(struct jobs *j, int input, struct sbx_err *err)

@@ -400,8 +400,10 @@ static int run_run(struct sbx_app *app, const struct sbx_args *args, struct sbx_
 	init_opts(&o);
 	if (apply_conf(&app->conf, &o, err) < 0 || sbx_args_apply(args, &o, err) < 0)
 		return -1;
-	if (!o.jobs_path)
+	if (!o.jobs_path) {
+		(void)sbx_raise_fd_limit();
 		return run_one(app, &o, args, err);
+	}
 	if (o.code || args->n_operands > 0 || o.stdin_path || o.dry_run)
 		return sbx_fail(err, SBX_E_USAGE,
 				"--jobs takes code and input from the jobs: no FILE, -c, --stdin "

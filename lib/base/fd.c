@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -229,4 +230,15 @@ int sbx_fill_standard_fds(struct sbx_err *err)
 			return sbx_fail_sys(err, errno, "cannot open '/dev/null'");
 	}
 	return 0;
+}
+
+uint64_t sbx_raise_fd_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_max;
 }

@@ -38,3 +38,9 @@ int sbx_set_nonblock(int fd, bool on, struct sbx_err *err) SBX_MUST_USE;
  * finds the end of file, and what is written is discarded: who closed it wants none of it (--events-fd may carry the events).
  */
 int sbx_fill_standard_fds(struct sbx_err *err) SBX_MUST_USE;
+
+/*
+ * Raises the soft limit of descriptors to the hard one and says what it is: a caller may have left many open.  Best effort: what
+ * then does not fit fails where it is opened.
+ */
+uint64_t sbx_raise_fd_limit(void);
