@@ -196,13 +196,17 @@ int sbx_cgroup_make(struct sbx_cgroups *set, const struct sbx_box_spec *spec,
 	for (size_t i = 0; i < SBX_CG_TREES; i++)
 		cg->fd[i] = -1;
 	for (size_t i = 0; i < set->n_trees; i++) {
-		if (mkdirat(set->trees[i].fd, cg->name, 0755) < 0)
+		if (mkdirat(set->trees[i].fd, cg->name, 0755) < 0) {
 			cg->refused = errno;
-		else
-			cg->fd[i] = openat(set->trees[i].fd, cg->name,
-					   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (cg->fd[i] >= 0)
+			continue;
+		}
+		cg->fd[i] = openat(set->trees[i].fd, cg->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (cg->fd[i] >= 0) {
 			set->version->limit(cg, i, spec);
+			continue;
+		}
+		cg->refused = errno; /* no descriptor left: the folder would be left, too */
+		(void)unlinkat(set->trees[i].fd, cg->name, AT_REMOVEDIR);
 	}
 	*ret = cg;
 	return 0;
