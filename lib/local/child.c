@@ -84,14 +84,17 @@ static int become_root_inside(const struct sbx_ids *ids, struct sbx_err *err)
 	return die_with_parent(err);
 }
 
-/* The guest inherits what the parent ignored or blocked, which is none of its business. */
+/*
+ * The guest inherits what the parent ignored or blocked, which is none of its business.  Not by libc's sigaction: posix_spawn
+ * (so make) leaves two signals of libc's own ignored, and sigaction refuses to touch these.
+ */
 static void reset_signals(void)
 {
-	struct sigaction plain = {.sa_handler = SIG_DFL};
+	static const unsigned long plain[8]; /* the kernel's struct sigaction, all zero: SIG_DFL */
 	sigset_t none;
 
-	for (int sig = 1; sig <= SIGRTMAX; sig++)
-		(void)sigaction(sig, &plain, NULL); /* KILL, STOP and libc's own refuse: fine */
+	for (int sig = 1; sig < _NSIG; sig++)
+		(void)syscall(SYS_rt_sigaction, sig, plain, NULL, (_NSIG - 1) / 8);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
