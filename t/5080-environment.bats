@@ -92,7 +92,7 @@ answers() {
 	[[ $(jq -c '[.files[0].skipped, .files[0].saved_as]' <<<"$output") == '["not_written",null]' ]]
 	mkdir dark && cd dark && chmod 0 .
 	run -0 --separate-stderr "$LLMSBX" run -rq -l bash -c 'echo well'
-	chmod 700 .
+	chmod 700 "$BATS_TEST_TMPDIR/dark"
 	[[ $output == well && $stderr == "" ]]
 }
 

@@ -1,8 +1,10 @@
 #include "lib/def/conf.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -129,7 +131,11 @@ static int add_file(struct sbx_conf *conf, const char *path, struct sbx_err *err
 static int add_folder(struct sbx_conf *conf, const char *folder, struct sbx_err *err)
 {
 	SBX_CLEANUP(sbx_freep) char *path = sbx_xasprintf("%s/config.json", folder);
+	struct stat st;
 
+	/* A home that is not ours to look into (as after sudo -u) holds no settings of ours. */
+	if (stat(path, &st) < 0 && errno == EACCES)
+		return 0;
 	if (add_file(conf, path, err) == 0)
 		return 0;
 	if (err->code != SBX_E_NOT_FOUND)
