@@ -120,7 +120,7 @@ load lib/conform
 	bash -c 'kill -STOP $$; exec cat' <pipe >got 3>&- &
 	local reader=$!
 	background+=("$reader")
-	(ulimit -d 49152 && exec "$LLMSBX" run --timeout 1s --max-output none --format jsonl -l bash -c 'exec yes') >pipe 3>&- &
+	(little_memory 48 && exec "$LLMSBX" run --timeout 1s --max-output none --format jsonl -l bash -c 'exec yes') >pipe 3>&- &
 	pid=$!
 	background+=("$pid")
 	# The time of the program is over, and nobody has read: only then go on.

@@ -110,7 +110,7 @@ load lib/conform
 	bash -c 'kill -STOP $$; exec cat' <pipe >got 3>&- &
 	local reader=$!
 	background+=("$reader")
-	(ulimit -d 49152 && exec "$LLMSBX" run --jobs jobs.jsonl -j 4 --timeout 40s) >pipe 3>&- &
+	(little_memory 48 && exec "$LLMSBX" run --jobs jobs.jsonl -j 4 --timeout 40s) >pipe 3>&- &
 	pid=$!
 	background+=("$pid")
 	wait_for 10 program_of "$pid"

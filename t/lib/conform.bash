@@ -125,11 +125,14 @@ show() {
 	done
 }
 
+# little_memory MIB: bounds what this shell's commands take of their own; but not those with a sanitizer in them, whose shadow is huge.
+little_memory() { [[ $(ldd "$LLMSBX") == *libasan* ]] || ulimit -d $(($1 << 10)); }
+
 # flat MIB COMMAND...: with no more than that much memory of its own, which its program inherits.
 flat() {
 	local mib=$1
 	shift
-	(ulimit -d $((mib << 10)) && exec "$@")
+	(little_memory "$mib" && exec "$@")
 }
 
 # run_jobs [-STATUS] OPTION...: `llmsbx run` with --jobs; the events of each job obey the contract, whatever is between them.
