@@ -109,7 +109,12 @@ program_of() {
 	local guest
 	guest=$(first_child "$1") && first_child "$guest"
 }
-no_program_of() { if program_of "$1"; then return 1; fi; }
+# Twice: a list of children that is read while it changes may be short.
+no_program_of() {
+	if program_of "$1"; then return 1; fi
+	read -rt 0.1 <> <(:) || :
+	if program_of "$1"; then return 1; fi
+}
 first_child() {
 	local child=
 	{ read -r child _ <"/proc/$1/task/$1/children"; } 2>/dev/null || :
