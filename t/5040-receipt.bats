@@ -221,7 +221,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("\0llmsbx-test"); s.listen(); print("u
 	# Half a processor is half of one.
 	sandbox --cpus 0.5 -l bash --timeout 20s -c 'end=$((${EPOCHREALTIME/./} + 600000)); while ((${EPOCHREALTIME/./} < end)); do :; done; times'
 	if [[ " $enforced " == *" cpu "* ]]; then
-		is limits cpu=500
+		[[ $(event 'select(.type == "limit" and .name == "cpu") | .value') == 500 ]]
 		[[ $(event 'select(.type == "end") | (.usage.cpu_user_ns + .usage.cpu_sys_ns) < 480000000') == true ]]
 	fi
 }
