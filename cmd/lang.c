@@ -12,15 +12,6 @@ struct lang_opts {
 	enum sbx_list_format format;
 };
 
-static void write_names(struct sbx_jw *jw, const char *key, const struct sbx_strv *names)
-{
-	sbx_jw_key(jw, key);
-	sbx_jw_array(jw);
-	for (size_t i = 0; i < names->n; i++)
-		sbx_jw_cstr(jw, names->v[i]);
-	sbx_jw_end(jw);
-}
-
 /* --- list --------------------------------------------------------------------------------- */
 
 static void write_summary(struct sbx_jw *jw, const struct sbx_lang *lang,
@@ -28,8 +19,8 @@ static void write_summary(struct sbx_jw *jw, const struct sbx_lang *lang,
 {
 	sbx_jw_kstr(jw, "name", lang->name);
 	sbx_jw_kstr(jw, "title", lang->title);
-	write_names(jw, "aliases", &lang->aliases);
-	write_names(jw, "suffixes", &lang->suffixes);
+	sbx_jw_kstrv(jw, "aliases", &lang->aliases);
+	sbx_jw_kstrv(jw, "suffixes", &lang->suffixes);
 	sbx_jw_kbool(jw, "ready", h->ready);
 	sbx_jw_kstr(jw, "program", h->program);
 	sbx_jw_kstr(jw, "missing", h->missing ? h->missing->program : NULL);
@@ -142,7 +133,7 @@ static void write_variant(struct sbx_jw *jw, const struct sbx_lang_variant *v)
 		sbx_jw_end(jw);
 	}
 	sbx_jw_end(jw);
-	write_names(jw, "run", &v->run);
+	sbx_jw_kstrv(jw, "run", &v->run);
 	sbx_jw_end(jw);
 }
 
@@ -163,9 +154,9 @@ static int show_lang(struct sbx_backend *be, const struct sbx_lang *lang,
 	write_summary(&list.jw, lang, &h);
 	sbx_jw_kstr(&list.jw, "file", lang->file);
 	sbx_jw_kstr(&list.jw, "source", lang->source);
-	write_names(&list.jw, "env", &lang->env);
-	write_names(&list.jw, "path", &lang->path);
-	write_names(&list.jw, "host_paths", &lang->host_paths);
+	sbx_jw_kstrv(&list.jw, "env", &lang->env);
+	sbx_jw_kstrv(&list.jw, "path", &lang->path);
+	sbx_jw_kstrv(&list.jw, "host_paths", &lang->host_paths);
 	sbx_jw_key(&list.jw, "variants");
 	sbx_jw_array(&list.jw);
 	for (size_t i = 0; i < lang->n_variants; i++)

@@ -6,6 +6,7 @@
 #include "lib/base/base64.h"
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/base/strv.h"
 #include "lib/base/utf8.h"
 
 static void put(struct sbx_jw *jw, const char *p, size_t n)
@@ -238,6 +239,15 @@ void sbx_jw_knull(struct sbx_jw *jw, const char *key)
 {
 	sbx_jw_key(jw, key);
 	sbx_jw_null(jw);
+}
+
+void sbx_jw_kstrv(struct sbx_jw *jw, const char *key, const struct sbx_strv *sv)
+{
+	sbx_jw_key(jw, key);
+	sbx_jw_array(jw);
+	for (size_t i = 0; i < sv->n; i++)
+		sbx_jw_cstr(jw, sv->v[i]);
+	sbx_jw_end(jw);
 }
 
 int sbx_jw_done(struct sbx_jw *jw, struct sbx_err *err)

@@ -12,6 +12,7 @@
 #include "lib/base/str.h"
 
 struct sbx_buf;
+struct sbx_strv;
 struct sbx_err;
 
 enum { SBX_JW_DEPTH = 32 };
@@ -45,6 +46,7 @@ void sbx_jw_kstr(struct sbx_jw *jw, const char *key, const char *s);
 void sbx_jw_ku64(struct sbx_jw *jw, const char *key, uint64_t v);
 void sbx_jw_kbool(struct sbx_jw *jw, const char *key, bool v);
 void sbx_jw_knull(struct sbx_jw *jw, const char *key);
+void sbx_jw_kstrv(struct sbx_jw *jw, const char *key, const struct sbx_strv *sv); /* an array */
 
 /* 0 when one whole value was written; SBX_E_LIMIT when the buffer's ceiling was met. */
 int sbx_jw_done(struct sbx_jw *jw, struct sbx_err *err) SBX_MUST_USE;

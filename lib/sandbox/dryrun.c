@@ -9,15 +9,6 @@
 #include "lib/sandbox/plan.h"
 #include "lib/sandbox/run.h"
 
-static void write_strings(struct sbx_jw *jw, const char *key, const struct sbx_strv *sv)
-{
-	sbx_jw_key(jw, key);
-	sbx_jw_array(jw);
-	for (size_t i = 0; i < sv->n; i++)
-		sbx_jw_cstr(jw, sv->v[i]);
-	sbx_jw_end(jw);
-}
-
 /* A limit that is lifted is null. */
 static void write_limit(struct sbx_jw *jw, const char *key, uint64_t value)
 {
@@ -84,12 +75,12 @@ static void write_plan(struct sbx_jw *jw, const struct sbx_request *req,
 		sbx_jw_end(jw);
 	}
 	sbx_jw_end(jw);
-	write_strings(jw, "run", &plan->run);
-	write_strings(jw, "env", &plan->env);
+	sbx_jw_kstrv(jw, "run", &plan->run);
+	sbx_jw_kstrv(jw, "env", &plan->env);
 	write_limits(jw, req);
 	sbx_jw_kstr(jw, "network", req->network == SBX_NET_FULL ? "full" : "none");
 	write_mounts(jw, req);
-	write_strings(jw, "out", &req->out);
+	sbx_jw_kstrv(jw, "out", &req->out);
 }
 
 int sbx_run_plan(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_buf *out,
