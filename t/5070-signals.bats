@@ -120,8 +120,16 @@ open("waited", "w").write(str(p.wait()))
 	[[ $got == 130 && ! -s events && ! -s diagnostics ]]
 }
 
-# impatient OPTION...: two signals to a run whose reader stands still.
+# impatient OPTION...: two signals to a run whose reader stands still.  With --jobs each job is a process between llmsbx and guest.
 impatient() {
+	running() {
+		local of=$pid
+		if [[ $jobs ]]; then of=$(first_child "$pid") || return; fi
+		program_of "$of"
+	}
+	not_running() { ! running && { read -rt 0.1 <> <(:) || ! running; }; }
+	local jobs=
+	[[ $1 != --jobs ]] || jobs=yes
 	rm -f pipe
 	mkfifo pipe
 	bash -c 'kill -STOP $$; exec cat' <pipe >got 3>&- &
@@ -130,10 +138,10 @@ impatient() {
 	env --default-signal=INT "$LLMSBX" run --format jsonl "$@" >pipe 2>diagnostics 3>&- &
 	pid=$!
 	background+=("$pid")
-	wait_for 10 program_of "$pid"
+	wait_for 10 running
 	wait_for 10 stands_still "$pid"
 	kill -INT "$pid"
-	wait_for 10 no_program_of "$pid"
+	wait_for 10 not_running
 	wait_for 10 stands_still "$pid"
 	wait_for 10 stands_still "$pid"
 	kill -INT "$pid" 2>/dev/null || :

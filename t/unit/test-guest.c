@@ -555,12 +555,15 @@ TEST(terminal)
 	if (box_start(&box, err) &&
 	    job_start(&job, &box, NULL,
 		      "tty >/dev/null && stty -echo && stty size && trap 'stty size' WINCH\n"
-		      "echo ready; read x; read y; echo \"$x $y\" >&2; cat; exit 8",
+		      "echo ready; until read x; do :; done; until read y; do :; done\n"
+		      "echo \"$x $y\" >&2; cat; exit 8",
 		      err) &&
 	    job_until_output(&job, "ready\r\n", err)) {
 		ok_out(&job, 1, "40 100\r\nready\r\n");
 		ok_call(sbx_client_data(box.client, job.req, SBX_STR("a\n"), err));
 		ok_call(sbx_client_resize(box.client, job.req, 24, 80, err));
+		/* A shell whose read is interrupted by the signal has read nothing. */
+		ok(job_until_output(&job, "24 80\r\n", err));
 		ok_call(sbx_client_data(box.client, job.req, SBX_STR("b\nc\n"), err));
 		ok(job_until_output(&job, "c\r\n", err));
 		ok_call(sbx_client_eof(box.client, job.req, err));
