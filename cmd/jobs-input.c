@@ -13,11 +13,12 @@ enum { CHUNK = 64 << 10, FIRST_IDS = 1024 };
 
 void sbx_lines_init(struct sbx_lines *l, int fd)
 {
-	*l = (struct sbx_lines){.fd = fd, .buf = SBX_BUF_INIT(SBX_JOB_LINE_MAX + CHUNK)};
+	*l = (struct sbx_lines){.in = sbx_input_open(fd), .buf = SBX_BUF_INIT(SBX_JOB_LINE_MAX + CHUNK)};
 }
 
 void sbx_lines_release(struct sbx_lines *l)
 {
+	sbx_input_release(&l->in);
 	sbx_buf_release(&l->buf);
 }
 
@@ -36,7 +37,7 @@ int sbx_lines_fill(struct sbx_lines *l, struct sbx_err *err)
 	}
 	if (sbx_buf_reserve(&l->buf, CHUNK, &room, err) < 0)
 		return -1;
-	n = read(l->fd, room, CHUNK);
+	n = sbx_input_read(&l->in, room, CHUNK);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return sbx_fail_sys(err, errno, "cannot read the jobs");
 	if (n == 0)

@@ -127,8 +127,9 @@ static void close_inherited(struct jobs *j)
 		sbx_closep(&j->slots[i].go_fd);
 		sbx_closep(&j->slots[i].pid_fd);
 	}
-	if (j->lines.fd > STDERR_FILENO)
-		sbx_close(j->lines.fd);
+	if (j->lines.in.fd > STDERR_FILENO)
+		sbx_close(j->lines.in.fd);
+	sbx_lines_release(&j->lines);
 	sbx_render_release(&j->render);
 }
 
@@ -375,7 +376,7 @@ static int wait_for_something(struct jobs *j, const struct pollfd **ret_input, s
 
 	j->n_fds = 0;
 	(void)want(j, j->signals.fd, POLLIN);
-	*ret_input = want(j, wants_input(j) ? j->lines.fd : -1, POLLIN);
+	*ret_input = want(j, wants_input(j) ? j->lines.in.fd : -1, POLLIN);
 	for (size_t i = 0; i < j->render.n_outs; i++) {
 		const struct sbx_out *out = &j->render.out[i];
 

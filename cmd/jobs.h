@@ -12,13 +12,14 @@
 #include "lib/base/attr.h"
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/base/input.h"
 #include "lib/base/str.h"
 #include "lib/sandbox/run.h"
 
 /* --- lines of input ----------------------------------------------------------------------- */
 
 struct sbx_lines {
-	int fd; /* borrowed */
+	struct sbx_input in;
 	struct sbx_buf buf;
 	size_t head;     /* bytes of buf that were handed out */
 	size_t searched; /* bytes behind head in which there is no line feed */
@@ -27,6 +28,7 @@ struct sbx_lines {
 	bool skipping; /* what comes until the next line feed belongs to a line that was too long */
 };
 
+/* fd is borrowed. */
 void sbx_lines_init(struct sbx_lines *l, int fd);
 void sbx_lines_release(struct sbx_lines *l);
 

@@ -12,6 +12,7 @@
 
 #include "lib/backend/backend.h"
 #include "lib/base/err.h"
+#include "lib/base/input.h"
 #include "lib/event/event.h"
 #include "lib/guest/client.h"
 #include "lib/sandbox/plan.h"
@@ -54,6 +55,7 @@ struct sbx_live {
 	struct sbx_wire_end end; /* of the last program; its step is end_step */
 	char end_step[32];
 	bool stdin_open;
+	struct sbx_input input; /* of stdin_fd */
 	size_t stdin_at; /* of stdin_bytes */
 
 	/* why it ends early */
@@ -63,6 +65,7 @@ struct sbx_live {
 	bool kill_sent;
 	uint8_t killed_for; /* an enum sbx_outcome, when we asked for the kill */
 	uint64_t fuse_ns;   /* our own deadline, behind the guest's */
+	uint64_t look_ns;   /* when the counter of processor time is read next */
 	const char *phase;
 
 	/* the result */

@@ -86,8 +86,10 @@ static int check_cpu(struct sbx_live *live, struct sbx_err *err)
 	struct sbx_err ignored = SBX_ERR_INIT;
 	const struct sbx_usage *u = &live->stats.usage;
 
-	if (!live->running || live->req->cpu_time_ns == SBX_UNLIMITED || live->kill_sent)
+	if (!live->running || live->req->cpu_time_ns == SBX_UNLIMITED || live->kill_sent ||
+	    sbx_now_ns() < live->look_ns)
 		return 0;
+	live->look_ns = sbx_deadline(POLL_CPU_NS);
 	live->has_stats =
 		live->box->be->ops->stats(live->box->be, live->box, &live->stats, &ignored) == 0;
 	if (!live->has_stats || !live->stats.has_cpu ||
@@ -172,7 +174,7 @@ static int feed_fd(struct sbx_live *live, struct sbx_err *err)
 
 	if (room == 0)
 		return 0;
-	n = read(live->req->stdin_fd, piece, room < sizeof piece ? room : sizeof piece);
+	n = sbx_input_read(&live->input, piece, room < sizeof piece ? room : sizeof piece);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
 	/* A stdin that cannot be read (a terminal of another session) is an empty one. */
@@ -204,7 +206,7 @@ static void gather(struct sbx_live *live, struct turn *t)
 	if (live->env->signal_fd >= 0)
 		t->signals = want(t, live->env->signal_fd, POLLIN);
 	if (live->req->stdin_kind == SBX_STDIN_FD && stdin_room(live) > 0)
-		t->input = want(t, live->req->stdin_fd, POLLIN);
+		t->input = want(t, live->input.fd, POLLIN);
 	for (size_t i = 0; i < MAX_OUTS - 1 && live->env->outs[i]; i++)
 		(void)want(t, live->env->outs[i]->fd,
 			   sbx_out_pending(live->env->outs[i]) ? POLLOUT : 0);
@@ -215,8 +217,8 @@ static uint64_t next_ns(const struct sbx_live *live)
 	uint64_t next = live->fuse_ns;
 
 	if (live->running && live->req->cpu_time_ns != SBX_UNLIMITED && !live->kill_sent &&
-	    sbx_deadline(POLL_CPU_NS) < next)
-		next = sbx_deadline(POLL_CPU_NS);
+	    live->look_ns < next)
+		next = live->look_ns;
 	return next;
 }
 

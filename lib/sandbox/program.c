@@ -227,8 +227,11 @@ static int feed(struct sbx_live *live, struct sbx_err *err)
 {
 	live->stdin_open = true;
 	live->stdin_at = 0;
-	if (!live->is_compile && live->req->stdin_kind != SBX_STDIN_EMPTY)
+	if (!live->is_compile && live->req->stdin_kind != SBX_STDIN_EMPTY) {
+		if (live->req->stdin_kind == SBX_STDIN_FD)
+			live->input = sbx_input_open(live->req->stdin_fd);
 		return 0;
+	}
 	live->stdin_open = false;
 	return sbx_client_eof(live->client, live->prog, err);
 }
@@ -277,5 +280,6 @@ int sbx_live_program(struct sbx_live *live, const struct sbx_strv *argv, bool is
 	while (r == 0 && !live->over)
 		r = sbx_live_turn(live, err);
 	sbx_tty_restore(&tty);
+	sbx_input_release(&live->input);
 	return r == 0 ? finish_words(live, err) : -1;
 }

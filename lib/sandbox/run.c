@@ -384,7 +384,8 @@ int sbx_run(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_r
 	    struct sbx_err *err)
 {
 	struct sbx_live live = {
-		.env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED, .out_fd = -1};
+		.env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED, .out_fd = -1,
+		.input = {.fd = -1, .read_fd = -1}};
 	int staged, r;
 
 	if (!req->id)
