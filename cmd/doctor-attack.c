@@ -99,7 +99,7 @@ int sbx_doctor_attack(const struct sbx_doctor_attack *opts, struct sbx_err *err)
 	if (opts->format == SBX_LIST_JSON)
 		return sbx_fail(err, SBX_E_USAGE,
 				"--format: the attack is told as text (TAP) or as jsonl");
-	if (sbx_signals_open(&signals, err) < 0)
+	if (sbx_signals_open(&signals, false, err) < 0)
 		return -1;
 	o.signal_fd = signals.fd;
 	if (opts->format == SBX_LIST_TEXT && sbx_attack_count(opts->only) > 0)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/jobs.h"
+#include "lib/base/attr.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/event/sinks.h"
@@ -71,6 +72,12 @@ static void wait_for_turn(const struct sbx_job_child *job)
 		;
 }
 
+/* The signal is left for the run, which tells what it ended. */
+static int woken(void *ctx SBX_UNUSED, struct sbx_err *err)
+{
+	return sbx_fail(err, SBX_E_CANCELLED, "cancelled by a signal");
+}
+
 static int run(const struct sbx_job_child *job, struct sbx_sink *sink, struct sbx_out *out,
 	       struct sbx_result *ret, struct sbx_err *err)
 {
@@ -84,6 +91,7 @@ static int run(const struct sbx_job_child *job, struct sbx_sink *sink, struct sb
 				  .start_ns = job->start_ns,
 				  .queued_ns = job->queued_ns,
 				  .ready = &ready};
+	const struct sbx_wake wake = {.fd = job->signal_fd, .woken = woken};
 	const struct sbx_lang *lang;
 	int r;
 
@@ -91,7 +99,7 @@ static int run(const struct sbx_job_child *job, struct sbx_sink *sink, struct sb
 		return put_failed(job, sink, &why, ret, err);
 	lang = guess_language(&langs, job->req);
 	/* What fails here fails again in the run, which tells of it. */
-	if (lang && sbx_ready_make(&ready, env.backend, job->req, lang, &ignored) < 0)
+	if (lang && sbx_ready_make(&ready, env.backend, job->req, lang, &wake, &ignored) < 0)
 		sbx_ready_release(&ready, env.backend);
 	wait_for_turn(job);
 	r = sbx_run(&env, job->req, ret, err);

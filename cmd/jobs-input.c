@@ -13,7 +13,8 @@ enum { CHUNK = 64 << 10, FIRST_IDS = 1024 };
 
 void sbx_lines_init(struct sbx_lines *l, int fd)
 {
-	*l = (struct sbx_lines){.in = sbx_input_open(fd), .buf = SBX_BUF_INIT(SBX_JOB_LINE_MAX + CHUNK)};
+	*l = (struct sbx_lines){.in = sbx_input_open(fd),
+				.buf = SBX_BUF_INIT(SBX_JOB_LINE_MAX + CHUNK)};
 }
 
 void sbx_lines_release(struct sbx_lines *l)

@@ -346,7 +346,7 @@ static void take_signals(struct jobs *j)
 	while (read(j->signals.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int sig = (int)info.ssi_signo;
 
-		if (sig == SIGWINCH || sig == SIGPIPE)
+		if (sig == SIGPIPE)
 			continue; /* a reader that went away shows as an error of the write */
 		if (j->cancelled_by == 0)
 			j->cancelled_ns = sbx_now_ns();
@@ -563,7 +563,7 @@ int sbx_jobs(struct sbx_app *app, struct sbx_run_opts *opts, struct sbx_err *err
 		return -1;
 	sbx_backends_closep(&be);
 	if (sbx_render_open(&j.render, &opts->render, err) == 0 &&
-	    sbx_signals_open(&j.signals, err) == 0)
+	    sbx_signals_open(&j.signals, false, err) == 0)
 		r = run_jobs(&j, input, err);
 	sbx_render_release(&j.render);
 	sbx_closep(&j.signals.fd);

@@ -358,7 +358,8 @@ static int execute(struct sbx_run_env *env, struct sbx_run_opts *o, struct sbx_e
 	o->render.max_output = o->req.max_output;
 	/* Who asks for a terminal gives it to the program: what it sends is what is shown. */
 	o->render.raw_output |= o->req.tty;
-	if (sbx_render_open(&render, &o->render, err) < 0 || sbx_signals_open(&signals, err) < 0)
+	if (sbx_render_open(&render, &o->render, err) < 0 ||
+	    sbx_signals_open(&signals, true, err) < 0)
 		return -1;
 	sbx_render_outs(&render, outs);
 	memcpy(env->outs, outs, sizeof(outs));

@@ -17,7 +17,7 @@ static bool is_ignored(int sig)
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGWINCH};
 
-int sbx_signals_open(struct sbx_signals *s, struct sbx_err *err)
+int sbx_signals_open(struct sbx_signals *s, bool resizes, struct sbx_err *err)
 {
 	sigset_t set;
 
@@ -25,7 +25,7 @@ int sbx_signals_open(struct sbx_signals *s, struct sbx_err *err)
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(caught); i++) {
 		/* A blocked signal is queued even when it is ignored: it must not be in the set. */
-		if (!is_ignored(caught[i]))
+		if (!is_ignored(caught[i]) && (resizes || caught[i] != SIGWINCH))
 			(void)sigaddset(&set, caught[i]);
 	}
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);

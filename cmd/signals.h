@@ -14,12 +14,15 @@
 struct sbx_err;
 
 struct sbx_signals {
-	int fd; /* a signalfd of INT, TERM, HUP, PIPE and WINCH; -1: none */
+	int fd; /* a signalfd of INT, TERM, HUP, PIPE, and WINCH for who wants it; -1: none */
 	bool pipe_ignored;
 };
 
-/* Blocks them: nothing but the descriptor tells of them then. */
-int sbx_signals_open(struct sbx_signals *s, struct sbx_err *err) SBX_MUST_USE;
+/*
+ * Blocks them: nothing but the descriptor tells of them then.  resizes: also when the terminal
+ * changes its size.
+ */
+int sbx_signals_open(struct sbx_signals *s, bool resizes, struct sbx_err *err) SBX_MUST_USE;
 
 /*
  * Gives them their defaults again, so that waiting for a slow reader can be interrupted; one that

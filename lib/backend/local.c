@@ -260,6 +260,26 @@ static int wait_readable(int fd, uint64_t span_ns)
 	return n > 0 ? 0 : -1;
 }
 
+/* Until the child speaks, or something else ends our waiting. */
+static int wait_child(int status_fd, const struct sbx_wake *wake, uint64_t deadline,
+		      struct sbx_err *err)
+{
+	struct pollfd p[2] = {{.fd = status_fd, .events = POLLIN},
+			      {.fd = wake ? wake->fd : -1, .events = POLLIN}};
+
+	do {
+		int n = poll(p, SBX_ARRAY_SIZE(p), sbx_poll_ms(deadline));
+
+		if (n == 0)
+			return sbx_fail(err, SBX_E_TIMEOUT,
+					"the sandbox did not start within 30 s (does a file system "
+					"of this machine not answer?)");
+		if (n > 0 && p[1].revents && wake->woken(wake->ctx, err) < 0)
+			return -1;
+	} while (!p[0].revents);
+	return 0;
+}
+
 /* SIGKILL, and the end of process 1, which is the end of all in it. */
 static int end_process(struct local_box *box, struct sbx_err *err)
 {
@@ -296,20 +316,18 @@ static int end_box(struct local_box *box, struct sbx_err *err)
 /*
  * What the child says until it is the guest.  The pipe's end after a "ready" is exec.
  */
-static int hear_child(int status_fd, struct sbx_child_status *status, struct sbx_err *err)
+static int hear_child(int status_fd, const struct sbx_wake *wake, struct sbx_child_status *status,
+		      struct sbx_err *err)
 {
 	uint64_t deadline = sbx_deadline(START_NS);
 	struct sbx_child_status said;
 	bool heard = false;
 
 	for (;;) {
-		uint64_t now = sbx_now_ns();
 		ssize_t n;
 
-		if (wait_readable(status_fd, deadline > now ? deadline - now : 0) < 0)
-			return sbx_fail(err, SBX_E_TIMEOUT,
-					"the sandbox did not start within 30 s (does a file system "
-					"of this machine not answer?)");
+		if (wait_child(status_fd, wake, deadline, err) < 0)
+			return -1;
 		n = read(status_fd, &said, sizeof(said));
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -360,6 +378,7 @@ static int clone_child(struct local_box *box, struct sbx_err *err)
 static int lead(struct local_box *box, const struct sbx_child *child, int status_fd,
 		struct sbx_child_status *status, struct sbx_err *err)
 {
+	const struct sbx_wake *wake = child->root.spec->wake;
 	unsigned int processors = 0;
 
 	if (sbx_idmap_write(&box->ids, box->pid, err) < 0) {
@@ -367,7 +386,7 @@ static int lead(struct local_box *box, const struct sbx_child *child, int status
 		if (wait_readable(status_fd, 0) < 0)
 			return -1;
 		sbx_err_clear(err);
-		return hear_child(status_fd, status, err);
+		return hear_child(status_fd, wake, status, err);
 	}
 	if (say(box, SBX_CHILD_MAPPED) == 0) {
 		sbx_cgroup_enter(box->cgroup, box->pid);
@@ -375,7 +394,7 @@ static int lead(struct local_box *box, const struct sbx_child *child, int status
 		pin(box, processors);
 		(void)say(box, SBX_CHILD_GO);
 	}
-	return hear_child(status_fd, status, err);
+	return hear_child(status_fd, wake, status, err);
 }
 
 /* From clone to exec, seen from the parent. */

@@ -8,6 +8,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/strv.h"
 
+struct sbx_err;
+
 /* SBX_UNLIMITED lifts a limit. */
 struct sbx_limits {
 	uint64_t memory_bytes; /* of the whole sandbox, without swap */
@@ -30,6 +32,13 @@ enum sbx_network {
 	SBX_NET_FULL,
 };
 
+/* What may end the making of a sandbox: woken is called when fd is readable, and -1 with *err is then how create ends. */
+struct sbx_wake {
+	int fd;
+	int (*woken)(void *ctx, struct sbx_err *err);
+	void *ctx;
+};
+
 struct sbx_box_spec {
 	const char *name;    /* llmsbx-BOOT-PID-STARTTIME-N: what gc knows crash leftovers by */
 	const char *workdir; /* inside; default /sandbox */
@@ -42,6 +51,6 @@ struct sbx_box_spec {
 		host_paths; /* globs below /etc, /opt, /nix/store the language needs; may be NULL */
 	uid_t uid;          /* of the program, inside; default 65532 */
 	gid_t gid;
-	bool read_only;       /* the root; default true */
-	uint32_t accept_bits; /* --accept-missing: 1 << enum sbx_control */
+	bool read_only;              /* the root; default true */
+	const struct sbx_wake *wake; /* NULL: nothing ends it early */
 };

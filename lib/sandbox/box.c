@@ -20,12 +20,11 @@ static void fill_spec(const struct sbx_request *req, const struct sbx_lang *lang
 		.uid = req->uid,
 		.gid = req->gid,
 		.read_only = req->read_only,
-		.accept_bits = req->accept_bits,
 	};
 }
 
 int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req, const struct sbx_lang *lang,
-		 struct sbx_box **ret, struct sbx_err *err)
+		 const struct sbx_wake *wake, struct sbx_box **ret, struct sbx_err *err)
 {
 	static uint64_t
 		count; /* of this process: with its pid and start time a name is never used twice */
@@ -36,6 +35,7 @@ int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req, const st
 	if (sbx_owner_name(name, count++, err) != 0)
 		return -1;
 	spec.name = name;
+	spec.wake = wake;
 	return be->ops->create(be, &spec, ret, err);
 }
 
@@ -52,13 +52,13 @@ int sbx_box_plan(struct sbx_backend *be, const struct sbx_request *req, const st
 /* ---- ahead */
 
 int sbx_ready_make(struct sbx_ready *ready, struct sbx_backend *be, const struct sbx_request *shape,
-		   const struct sbx_lang *lang, struct sbx_err *err)
+		   const struct sbx_lang *lang, const struct sbx_wake *wake, struct sbx_err *err)
 {
 	sbx_ready_release(ready, be);
 	if (sbx_request_copy(shape, &ready->shape, err) != 0)
 		return -1;
 	ready->lang = lang;
-	return sbx_box_make(be, &ready->shape, lang, &ready->box, err);
+	return sbx_box_make(be, &ready->shape, lang, wake, &ready->box, err);
 }
 
 static bool same_strings(const struct sbx_strv *a, const struct sbx_strv *b)
@@ -100,8 +100,7 @@ struct sbx_box *sbx_ready_take(struct sbx_ready *ready, const struct sbx_request
 	if (!box || !same_limits(&shape->limits, &req->limits) || !same_mounts(shape, req) ||
 	    !same_strings(&ready->lang->host_paths, &lang->host_paths) ||
 	    strcmp(shape->workdir, req->workdir) != 0 || shape->network != req->network ||
-	    shape->uid != req->uid || shape->gid != req->gid ||
-	    shape->read_only != req->read_only || shape->accept_bits != req->accept_bits)
+	    shape->uid != req->uid || shape->gid != req->gid || shape->read_only != req->read_only)
 		return NULL;
 	ready->box = NULL;
 	return box;

@@ -8,11 +8,13 @@
 
 struct sbx_backend;
 struct sbx_box;
+struct sbx_wake;
 struct sbx_err;
 
-/* Creates one, fresh, under a name that no other box ever had. */
+/* Creates one, fresh, under a name that no other box ever had; what wakes it (or NULL) can end that. */
 int sbx_box_make(struct sbx_backend *be, const struct sbx_request *req, const struct sbx_lang *lang,
-		 struct sbx_box **ret, struct sbx_err *err) SBX_MUST_USE;
+		 const struct sbx_wake *wake, struct sbx_box **ret,
+		 struct sbx_err *err) SBX_MUST_USE;
 
 /* For --dry-run: what would be asked of the backend, as members of the open object. */
 int sbx_box_plan(struct sbx_backend *be, const struct sbx_request *req, const struct sbx_lang *lang,
@@ -26,7 +28,8 @@ struct sbx_ready {
 };
 
 int sbx_ready_make(struct sbx_ready *ready, struct sbx_backend *be, const struct sbx_request *shape,
-		   const struct sbx_lang *lang, struct sbx_err *err) SBX_MUST_USE;
+		   const struct sbx_lang *lang, const struct sbx_wake *wake,
+		   struct sbx_err *err) SBX_MUST_USE;
 /* The box, owned by the caller, when it is just what the request asks for; else NULL. */
 struct sbx_box *sbx_ready_take(struct sbx_ready *ready, const struct sbx_request *req,
 			       const struct sbx_lang *lang);

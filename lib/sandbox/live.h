@@ -56,7 +56,7 @@ struct sbx_live {
 	char end_step[32];
 	bool stdin_open;
 	struct sbx_input input; /* of stdin_fd */
-	size_t stdin_at; /* of stdin_bytes */
+	size_t stdin_at;        /* of stdin_bytes */
 
 	/* why it ends early */
 	int cancelled_by; /* a signal */
@@ -79,6 +79,8 @@ struct sbx_live {
 
 /* loop.c: one turn: waits for what can happen next and deals with it.  -1: SBX_E_OUTPUT (the events cannot be written), SBX_E_LOST or SBX_E_BACKEND (the box), or what a handler said. */
 int sbx_live_turn(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
+/* Reads our signals; -1 where one of them ends the run now. */
+int sbx_live_signals(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 /* A turn that has to get somewhere: TIMEOUT when the fuse is through. */
 void sbx_live_fuse(struct sbx_live *live, uint64_t span_ns);
 

@@ -64,7 +64,7 @@ static int resize(struct sbx_live *live, struct sbx_err *err)
 	return sbx_client_resize(live->client, live->prog, size.ws_row, size.ws_col, err);
 }
 
-static int take_signals(struct sbx_live *live, struct sbx_err *err)
+int sbx_live_signals(struct sbx_live *live, struct sbx_err *err)
 {
 	struct signalfd_siginfo info;
 
@@ -241,7 +241,7 @@ int sbx_live_turn(struct sbx_live *live, struct sbx_err *err)
 	gather(live, &t);
 	if (poll(t.fds, t.n, sbx_poll_ms(next_ns(live))) < 0 && errno != EINTR)
 		return sbx_fail_sys(err, errno, "cannot poll");
-	if (t.signals && t.fds[t.signals].revents && take_signals(live, err) != 0)
+	if (t.signals && t.fds[t.signals].revents && sbx_live_signals(live, err) != 0)
 		return -1;
 	if (flush_outs(live, err) != 0)
 		return -1;

@@ -66,15 +66,21 @@ static int fill_setup(const struct sbx_live *live, struct sbx_wire_setup *m, str
 	return 0;
 }
 
+static int woken(void *ctx, struct sbx_err *err)
+{
+	return sbx_live_signals(ctx, err);
+}
+
 static int acquire(struct sbx_live *live, struct sbx_err *err)
 {
 	const struct sbx_run_env *env = live->env;
+	const struct sbx_wake wake = {.fd = env->signal_fd, .woken = woken, .ctx = live};
 	struct sbx_wire_setup setup;
 
 	if (env->ready)
 		live->box = sbx_ready_take(env->ready, live->req, live->plan.lang);
 	if (!live->box &&
-	    sbx_box_make(env->backend, live->req, live->plan.lang, &live->box, err) != 0)
+	    sbx_box_make(env->backend, live->req, live->plan.lang, &wake, &live->box, err) != 0)
 		return -1;
 	/* Its greeting is not waited for: whatever else comes first is refused by the client. */
 	if (fill_setup(live, &setup, err) != 0)
@@ -383,9 +389,12 @@ char *sbx_run_id(void)
 int sbx_run(const struct sbx_run_env *env, struct sbx_request *req, struct sbx_result *ret,
 	    struct sbx_err *err)
 {
-	struct sbx_live live = {
-		.env = env, .req = req, .phase = "prepare", .fuse_ns = SBX_UNLIMITED, .out_fd = -1,
-		.input = {.fd = -1, .read_fd = -1}};
+	struct sbx_live live = {.env = env,
+				.req = req,
+				.phase = "prepare",
+				.fuse_ns = SBX_UNLIMITED,
+				.out_fd = -1,
+				.input = {.fd = -1, .read_fd = -1}};
 	int staged, r;
 
 	if (!req->id)

@@ -226,6 +226,44 @@ static void in_fork(int (*part)(struct sbx_err *err), struct sbx_err *err)
 	ok_int(status, 0);
 }
 
+/* The first words end it, or are read and it goes on. */
+static int woken(void *ctx, struct sbx_err *err)
+{
+	const int *fd = ctx;
+	char word = 0;
+
+	ok_int(read(*fd, &word, 1), 1);
+	return word == 'e' ? sbx_fail(err, SBX_E_CANCELLED, "woken") : 0;
+}
+
+TEST(its_making_can_be_ended)
+{
+	struct sbx_backend *be = open_local(err);
+	char name[SBX_BOX_NAME_MAX];
+	struct sbx_wake wake = {.woken = woken};
+	struct sbx_box_spec spec;
+	struct sbx_box *box = NULL;
+	int fds[2], before;
+
+	ok_int(pipe(fds), 0);
+	wake.fd = fds[0];
+	wake.ctx = &fds[0];
+	ok_call(sbx_box_name(name, 1, err));
+	spec = spec_of(name);
+	spec.wake = &wake;
+	ok_int(write(fds[1], "g", 1), 1);
+	ok_call(be->ops->create(be, &spec, &box, err));
+	ok_call(be->ops->destroy(be, box, err));
+	before = count_fds();
+	ok_int(write(fds[1], "e", 1), 1);
+	ok_fail(be->ops->create(be, &spec, &box, err), SBX_E_CANCELLED, "woken");
+	ok_int(count_fds(), before);
+	ok_int(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+	be->ops->close(be);
+	sbx_close(fds[0]);
+	sbx_close(fds[1]);
+}
+
 static int with_masked_proc(struct sbx_err *err)
 {
 	struct sbx_backend *be = open_local(err);
@@ -336,5 +374,6 @@ TEST(backends)
 
 TAP_MAIN(RUN(backends), RUN(root_has_two_ids_of_nobody), RUN(work_directories),
 	 RUN(what_was_not_asked_for_is_not_in_the_receipt), RUN(many_at_once_share_nothing),
-	 RUN(killed_it_leaves_nothing), RUN(a_masked_proc_is_shown_as_it_is),
-	 RUN(a_chroot_gives_no_namespaces), RUN(programs_are_found_as_they_will_be_inside))
+	 RUN(killed_it_leaves_nothing), RUN(its_making_can_be_ended),
+	 RUN(a_masked_proc_is_shown_as_it_is), RUN(a_chroot_gives_no_namespaces),
+	 RUN(programs_are_found_as_they_will_be_inside))
