@@ -1,10 +1,10 @@
 /*
  * Theory of operation.  A line of the input becomes a request, the request a child (jobs-child.c)
  * that writes its events to a pipe.  At most -j children run; as many again have their sandbox
- * ready and wait for their turn.  Events are passed on as whole lines, never interleaved, so
- * nothing of them is kept here: when our reader is slow we stop reading the pipes, and each child
- * slows its program down.  With --keep-order only the oldest job's pipe is read; the others wait in
- * theirs.
+ * ready and wait for their turn.  Events are passed on as whole lines, never interleaved, so no more
+ * than the beginning of a line is kept here: when our reader is slow we stop reading the pipes, and
+ * each child slows its program down.  With --keep-order only the oldest job's pipe is read; the others
+ * wait in theirs.  A job for whose process there is no room waits until another one ends.
  *
  *	free -> ahead (its sandbox is made) -> running -> exited (events are left) -> free
  */
@@ -36,11 +36,15 @@ enum {
 	CHUNK = 64 << 10,
 	PIPE_SIZE = 1 << 20, /* what may wait of a job whose turn to be printed has not come */
 	SLOT_FDS = 3,        /* that a job has here */
-	OTHER_FDS = 64,      /* ours, and what making a sandbox takes */
+	RECORD_SEPARATOR = 0x1e,
+	OTHER_FDS = 64, /* ours, and what making a sandbox takes */
 	STATUS_SOME_FAILED = 123,
 	STATUS_TIME = 124,
 	STATUS_OURS = 125,
 };
+
+/* --format json: all of a job is one line, which its process has made already. */
+#define LINE_MAX_BYTES (SIZE_MAX / 2)
 
 struct slot {
 	pid_t pid;       /* 0: free */
@@ -50,8 +54,9 @@ struct slot {
 	int go_fd;  /* closing it lets it run; -1: it may */
 	int pid_fd; /* -1: it has ended, and status is how */
 	int status;
-	uint64_t lines; /* passed on */
-	bool mid_line;
+	uint64_t lines;      /* passed on */
+	bool ended;          /* the last of them is its `end` */
+	struct sbx_buf part; /* of a line whose rest has not come: only one slot has such */
 };
 
 struct jobs {
@@ -61,6 +66,11 @@ struct jobs {
 	struct sbx_signals signals;
 	struct sbx_lines lines;
 	struct sbx_seen seen;
+	struct sbx_request next; /* a job that was read and has no process yet */
+	struct sbx_err next_wrong;
+	uint64_t next_queued_ns;
+	bool has_next;
+	bool stalled; /* there was no room for its process: until another one ends */
 	struct slot *slots;
 	size_t n_slots, parallel;
 	uint64_t started, printed; /* jobs; printed counts only with --keep-order */
@@ -112,7 +122,32 @@ static bool any_alive(const struct jobs *j)
 
 static bool may_start(struct jobs *j)
 {
-	return j->cancelled_by == 0 && count_ahead(j) < j->parallel && free_slot(j);
+	return j->cancelled_by == 0 && !j->stalled && count_ahead(j) < j->parallel && free_slot(j);
+}
+
+/* --- ends of ours ------------------------------------------------------------------------- */
+
+/* The end of a job that has none of its own, as the seq-th of its events. */
+static int put_end(struct jobs *j, const char *id, uint64_t seq, enum sbx_outcome outcome,
+		   const struct sbx_err *why, struct sbx_err *err)
+{
+	struct sbx_emitter em = {
+		.sink = j->render.sink, .id = id, .start_ns = j->app->start_ns, .seq = seq};
+	struct sbx_event ev = {.type = SBX_EV_END, .end = {.outcome = outcome, .error = why}};
+
+	if (outcome == SBX_OUT_FAILED)
+		ev.end.phase = "prepare"; /* as where a job's process says it */
+	j->ours = true;
+	return sbx_emit(&em, &ev, err);
+}
+
+/* A job that broke off. */
+static int put_lost(struct jobs *j, const struct slot *s, struct sbx_err *err)
+{
+	struct sbx_err why = SBX_ERR_INIT;
+
+	sbx_fail_(&why, SBX_E_LOST, "the process of this job ended in the midst of it");
+	return put_end(j, s->id, s->lines, SBX_OUT_LOST, &why, err);
 }
 
 /* --- starting ----------------------------------------------------------------------------- */
@@ -133,6 +168,10 @@ static void close_inherited(struct jobs *j)
 	sbx_render_release(&j->render);
 }
 
+/*
+ * The process of a job, in s.  What fails here is want of room: s is as it was then, and the process
+ * has ended.
+ */
 static int fork_job(struct jobs *j, struct slot *s, struct sbx_job_child *child,
 		    struct sbx_err *err)
 {
@@ -161,7 +200,8 @@ static int fork_job(struct jobs *j, struct slot *s, struct sbx_job_child *child,
 	sbx_close(go[0]);
 	if (s->pid < 0) {
 		s->pid = 0;
-		sbx_fail_sys_(err, errno, "cannot start a process for a job");
+		sbx_fail_sys_(err, errno,
+			      "cannot start a process for a job (ulimit -u tells how many may be)");
 		sbx_close(out[0]);
 		sbx_close(go[1]);
 		return -1;
@@ -169,7 +209,17 @@ static int fork_job(struct jobs *j, struct slot *s, struct sbx_job_child *child,
 	s->out_fd = out[0];
 	s->go_fd = go[1];
 	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
-	return s->pid_fd < 0 ? sbx_fail_sys(err, errno, "cannot watch a job") : 0;
+	if (s->pid_fd >= 0)
+		return 0;
+	sbx_fail_sys_(err, errno, "cannot watch a job");
+	/* It may be making its sandbox: it is told, so that it cleans up. */
+	(void)kill(s->pid, SIGTERM);
+	sbx_closep(&s->out_fd);
+	sbx_closep(&s->go_fd);
+	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	s->pid = 0;
+	return -1;
 }
 
 /*
@@ -195,34 +245,77 @@ static int read_job(struct jobs *j, struct sbx_str line, bool too_long, struct s
 	return 0;
 }
 
-static int start_job(struct jobs *j, struct sbx_str line, bool too_long, struct sbx_err *err)
+/* Reads the next job, if there is one and none waits. */
+static int take_next(struct jobs *j, struct sbx_err *err)
+{
+	struct sbx_str line;
+	bool too_long;
+
+	if (j->has_next || !sbx_lines_next(&j->lines, &line, &too_long))
+		return 0;
+	j->next_queued_ns = sbx_now_ns();
+	sbx_err_clear(&j->next_wrong);
+	if (read_job(j, line, too_long, &j->next, &j->next_wrong, err) < 0)
+		return -1;
+	j->has_next = true;
+	return 0;
+}
+
+static void drop_next(struct jobs *j)
+{
+	if (j->has_next)
+		sbx_request_release(&j->next);
+	j->has_next = false;
+}
+
+/* There is no room for its process, and no other job whose end could make some. */
+static int fail_next(struct jobs *j, const struct sbx_err *why, struct sbx_err *err)
+{
+	bool wrong = j->next_wrong.code != SBX_E_OK; /* which needs no process */
+	int r = put_end(j, j->next.id, 0, SBX_OUT_FAILED, wrong ? &j->next_wrong : why, err);
+
+	j->started++;
+	j->printed++;
+	drop_next(j);
+	return r;
+}
+
+/* Starts it; where there is no room for it now, another one's end makes some. */
+static int start_next(struct jobs *j, struct sbx_err *err)
 {
 	struct sbx_job_child child = {.opts = j->opts,
 				      .start_ns = j->app->start_ns,
-				      .queued_ns = sbx_now_ns(),
-				      .signal_fd = j->signals.fd};
+				      .queued_ns = j->next_queued_ns,
+				      .signal_fd = j->signals.fd,
+				      .wrong = j->next_wrong,
+				      .req = &j->next};
+	struct sbx_err why = SBX_ERR_INIT;
 	struct slot *s = free_slot(j);
-	struct sbx_request req;
-	int r;
 
-	if (read_job(j, line, too_long, &req, &child.wrong, err) < 0)
-		return -1;
-	child.req = &req;
-	*s = (struct slot){.number = j->started++, .out_fd = -1, .go_fd = -1, .pid_fd = -1};
-	s->id = sbx_xstrdup(req.id);
-	r = fork_job(j, s, &child, err);
-	sbx_request_release(&req);
-	return r;
+	*s = (struct slot){.number = j->started,
+			   .out_fd = -1,
+			   .go_fd = -1,
+			   .pid_fd = -1,
+			   .part = SBX_BUF_INIT(LINE_MAX_BYTES)};
+	if (fork_job(j, s, &child, &why) < 0) {
+		j->stalled = any_alive(j);
+		return j->stalled ? 0 : fail_next(j, &why, err);
+	}
+	s->id = sbx_xstrdup(j->next.id);
+	j->started++;
+	drop_next(j);
+	return 0;
 }
 
 /* Starts what can be started, and lets the oldest that wait run. */
 static int start_jobs(struct jobs *j, struct sbx_err *err)
 {
-	struct sbx_str line;
-	bool too_long;
-
-	while (may_start(j) && sbx_lines_next(&j->lines, &line, &too_long)) {
-		if (start_job(j, line, too_long, err) < 0)
+	while (may_start(j)) {
+		if (take_next(j, err) < 0)
+			return -1;
+		if (!j->has_next)
+			break;
+		if (start_next(j, err) < 0)
 			return -1;
 	}
 	for (size_t running = count_running(j); running < j->parallel; running++) {
@@ -249,7 +342,8 @@ static const struct slot *owner(const struct jobs *j)
 	for (size_t i = 0; i < j->n_slots; i++) {
 		const struct slot *s = &j->slots[i];
 
-		if (s->pid != 0 && (j->opts->keep_order ? s->number == j->printed : s->mid_line))
+		if (s->pid != 0 &&
+		    (j->opts->keep_order ? s->number == j->printed : s->part.len > 0))
 			return s;
 	}
 	return NULL;
@@ -264,26 +358,34 @@ static bool outs_have_room(const struct jobs *j)
 	return true;
 }
 
-static int print(struct jobs *j, const char *p, size_t n, struct sbx_err *err)
+/* A line is as long as it is: where it does not fit, the ceiling was meant for many. */
+static int print(struct jobs *j, struct sbx_str lines, struct sbx_err *err)
 {
 	for (size_t i = 0; i < j->render.n_outs; i++) {
-		if (sbx_out_add(&j->render.out[i], p, n, err) < 0)
+		struct sbx_out *out = &j->render.out[i];
+		size_t need = sbx_out_pending(out) + lines.n;
+
+		if (out->queue.max < need)
+			out->queue.max = need;
+		if (sbx_out_add(out, lines.p, lines.n, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* A job that broke off has no `end`: it gets one. */
-static int put_lost(struct jobs *j, const struct slot *s, struct sbx_err *err)
+/* Counts whole lines, and looks whether the last of them is the job's end. */
+static void note_lines(struct slot *s, struct sbx_str lines)
 {
-	struct sbx_emitter em = {
-		.sink = j->render.sink, .id = s->id, .start_ns = j->app->start_ns, .seq = s->lines};
-	struct sbx_event ev = {.type = SBX_EV_END, .end = {.outcome = SBX_OUT_LOST}};
-	struct sbx_err why = SBX_ERR_INIT;
+	const char *before = memrchr(lines.p, '\n', lines.n - 1);
+	struct sbx_str last = lines;
 
-	sbx_fail_(&why, SBX_E_LOST, "the process of this job ended in the midst of it");
-	ev.end.error = &why;
-	return sbx_emit(&em, &ev, err);
+	for (size_t i = 0; i < lines.n; i++)
+		s->lines += lines.p[i] == '\n';
+	if (before)
+		last = (struct sbx_str){before + 1, (size_t)(lines.p + lines.n - before) - 1};
+	if (*last.p == RECORD_SEPARATOR)
+		last = (struct sbx_str){last.p + 1, last.n - 1};
+	s->ended = sbx_str_has_prefix(last, "{\"type\":\"end\",");
 }
 
 /* The end of a job is the end of its process and of its events. */
@@ -300,29 +402,51 @@ static int finish_job(struct jobs *j, struct slot *s, struct sbx_err *err)
 		   outcome == SBX_OUT_INSTALL_FAILED;
 	j->time |= outcome == SBX_OUT_TIMEOUT || outcome == SBX_OUT_CPU_TIMEOUT;
 	j->failed |= (code & SBX_JOB_NOT_ZERO) != 0;
-	if (code & SBX_JOB_BROKEN && put_lost(j, s, err) < 0)
+	if (code & SBX_JOB_BROKEN && !s->ended && put_lost(j, s, err) < 0)
 		return -1;
 	j->printed++;
+	j->stalled = false;
 	free(s->id);
+	sbx_buf_release(&s->part);
 	*s = (struct slot){.pid = 0};
 	return 0;
 }
 
+/*
+ * Whole lines only: of a job whose process is killed in the midst of one, nothing of it is seen.
+ */
 static int pass_on(struct jobs *j, struct slot *s, struct sbx_err *err)
 {
 	char chunk[CHUNK];
 	ssize_t n = read(s->out_fd, chunk, sizeof(chunk));
+	struct sbx_str lines = {chunk, 0};
+	const char *last;
 
 	if (n < 0 && errno == EINTR)
 		return 0;
 	if (n <= 0) {
 		sbx_closep(&s->out_fd);
-		return s->mid_line ? print(j, "\n", 1, err) : 0;
+		sbx_buf_release(&s->part);
+		return 0;
 	}
-	for (ssize_t i = 0; i < n; i++)
-		s->lines += chunk[i] == '\n';
-	s->mid_line = chunk[n - 1] != '\n';
-	return print(j, chunk, (size_t)n, err);
+	last = memrchr(chunk, '\n', (size_t)n);
+	if (!last)
+		return sbx_buf_add(&s->part, chunk, (size_t)n, err);
+	lines.n = (size_t)(last - chunk) + 1;
+	n -= (ssize_t)lines.n;
+	if (s->part.len > 0) {
+		if (sbx_buf_add(&s->part, lines.p, lines.n, err) < 0)
+			return -1;
+		lines = (struct sbx_str){s->part.p, s->part.len};
+	}
+	note_lines(s, lines);
+	if (print(j, lines, err) < 0)
+		return -1;
+	/* What --format json puts into one line may be much. */
+	if (s->part.len > PIPE_SIZE)
+		sbx_buf_release(&s->part);
+	sbx_buf_reset(&s->part);
+	return sbx_buf_add(&s->part, last + 1, (size_t)n, err);
 }
 
 /* --- the loop ----------------------------------------------------------------------------- */
@@ -471,10 +595,12 @@ static void release(struct jobs *j)
 		if (s->pid_fd >= 0)
 			(void)waitpid(s->pid, &s->status, 0);
 		sbx_closep(&s->pid_fd);
+		sbx_buf_release(&s->part);
 		free(s->id);
 	}
 	free(j->slots);
 	free(j->fds);
+	drop_next(j);
 	sbx_seen_release(&j->seen);
 	sbx_lines_release(&j->lines);
 }

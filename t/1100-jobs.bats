@@ -186,3 +186,28 @@ outcomes() { events 'select(.type == "end") | "\(.id) \(.outcome)"' | sort; }
 	run -125 --separate-stderr bash -c '"$LLMSBX" run --jobs jobs.jsonl >/dev/full'
 	[[ $stderr == "llmsbx: cannot write the output: No space left on device" ]]
 }
+
+@test "jobs: where there is no room for a process, that job waits for another's end" {
+	needs root
+	local what
+	for i in {1..5}; do job "echo $i" "id: \"j$i\""; done >jobs.jsonl
+	for what in fork pidfd_open; do
+		run -0 --separate-stderr helper refuse "$what" yynyny "$LLMSBX" run --jobs jobs.jsonl -j 2 --keep-order
+		[[ -z $stderr && $(events 'select(.type == "stdout") | .id + .data' -j) == $'j11\nj22\nj33\nj44\nj55' ]]
+	done
+}
+
+@test "jobs: a job for which there is never room fails alone" {
+	needs root
+	{
+		job 'echo 1' 'id: "first"'
+		echo '{"id": "odd", "colour": "red"}'
+		job 'echo 2' 'id: "last"'
+	} >jobs.jsonl
+	run -125 --separate-stderr helper refuse fork yn "$LLMSBX" run --jobs jobs.jsonl --keep-order
+	[[ -z $stderr && $(events 'select(.type == "end") | "\(.id) \(.seq) \(.outcome) \(.ran)"') == $'first 2 exited true\nodd 0 failed false\nlast 0 failed false' ]]
+	[[ $(events 'select(.type == "end" and .error) | .error.message' | sed -n 1p) == *"line 2: "*"'colour'"* ]]
+	[[ $(events 'select(.type == "end" and .error) | .error.message' | sed -n 2p) == "cannot start a process for a job (ulimit -u tells how many may be): Resource temporarily unavailable" ]]
+	run -125 --separate-stderr helper refuse pidfd_open yn "$LLMSBX" run --jobs jobs.jsonl --keep-order
+	[[ $(events 'select(.id == "last" and .type == "end") | .error.message') == "cannot watch a job: Too many open files" ]]
+}

@@ -123,6 +123,30 @@ load lib/conform
 	[[ $(jq -j 'select(.type == "stdout") | .data' got | wc -c) == 60000000 ]]
 }
 
+@test "jobs: one whose process is killed leaves no half of a line, and is lost" {
+	mkfifo pipe
+	printf '%s\n' '{"id":"big","lang":"bash","code":"exec yes"}' >jobs.jsonl
+	bash -c 'kill -STOP $$; exec cat' <pipe >got 3>&- &
+	local reader=$! child got=0
+	background+=("$reader")
+	"$LLMSBX" run --jobs jobs.jsonl >pipe 3>&- &
+	pid=$!
+	background+=("$pid")
+	wait_for 10 program_of "$pid"
+	child=$(first_child "$pid")
+	# Its pipe is full then, up to some byte of a line.
+	wait_for 20 stands_still "$pid"
+	wait_for 20 stands_still "$child"
+	kill -KILL "$child"
+	kill -CONT "$reader"
+	wait "$pid" || got=$?
+	wait "$reader"
+	[[ $got == 125 && $(tail -c 1 got | od -An -tx1) == " 0a" ]]
+	"$LLMSBX" gc >removed
+	jq -se 'map(.seq) == [range(length)] and (map(select(.type == "end")) | length == 1) and
+		(.[-1] | .type == "end" and .outcome == "lost" and .error.code == "lost")' got
+}
+
 @test "jobs: one signal cancels them all" {
 	printf '%s\n' '{"id":"a","lang":"bash","code":"echo begun; sleep 1000"}' '{"id":"b","lang":"bash","code":"echo begun; sleep 1000"}' \
 		'{"id":"c","lang":"bash","code":"echo never"}' >jobs.jsonl
