@@ -681,12 +681,16 @@ int sbx_jobs(struct sbx_app *app, struct sbx_run_opts *opts, struct sbx_err *err
 {
 	SBX_CLEANUP(sbx_backends_closep) struct sbx_backend *be = NULL;
 	struct jobs j = {.app = app, .opts = opts, .signals = {.fd = -1}};
+	struct sbx_err ignored = SBX_ERR_INIT;
 	int input, r = -1;
 
 	/* A wrong backend is wrong usage, not a thousand failed jobs; each child opens its own. */
 	if (settle_format(opts, err) < 0 || sbx_backends_open(opts->req.backend, &be, err) < 0 ||
 	    open_input(opts->jobs_path, &input, err) < 0)
 		return -1;
+	/* What fails here fails again in each job, which tells of it. */
+	if (sbx_backends_prepare(be, &ignored) < 0)
+		sbx_err_clear(&ignored);
 	sbx_backends_closep(&be);
 	if (sbx_render_open(&j.render, &opts->render, err) == 0 &&
 	    sbx_signals_open(&j.signals, false, err) == 0)

@@ -43,6 +43,9 @@ struct sbx_backend_ops {
 	int (*open)(const char *endpoint, struct sbx_backend **ret, struct sbx_err *err);
 	void (*close)(struct sbx_backend *be);
 
+	/* Settles what a process shares with its children, before these open a backend each.  NULL: nothing. */
+	int (*prepare)(struct sbx_backend *be, struct sbx_err *err);
+
 	int (*create)(struct sbx_backend *be, const struct sbx_box_spec *spec, struct sbx_box **ret,
 		      struct sbx_err *err);
 	/* Ends every process in it, waits for that, removes what create made, frees box, also when it fails. */

@@ -146,6 +146,12 @@ static int prepare(struct local *local, struct sbx_err *err)
 	return 0;
 }
 
+/* A scope of systemd's is one for a process and its children. */
+static int local_prepare(struct sbx_backend *be, struct sbx_err *err)
+{
+	return prepare(local_of(be), err);
+}
+
 /* Binds process 1 to n of the processors that we may use, other ones for each slot of ids.  The whole tree inherits it. */
 static void pin(const struct local_box *box, unsigned int n)
 {
@@ -568,6 +574,7 @@ const struct sbx_backend_ops sbx_backend_local = {
 	.name = "local",
 	.open = local_open,
 	.close = local_close,
+	.prepare = local_prepare,
 	.create = local_create,
 	.destroy = local_destroy,
 	.stats = local_stats,

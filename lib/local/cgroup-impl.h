@@ -7,6 +7,7 @@
 #include "lib/base/str.h"
 #include "lib/local/cgroup.h"
 #include "lib/local/mountinfo.h"
+#include "lib/local/scope.h"
 #include "lib/proc/owner.h"
 
 /* Controllers: what a tree has, and what a cgroup was given. */
@@ -35,6 +36,8 @@ struct sbx_cgroups {
 	struct sbx_cg_tree trees[SBX_CG_TREES];
 	size_t n_trees;
 	const char *why; /* without any: why */
+	bool may_ask;    /* the user's systemd for a place */
+	char why_no_scope[SBX_SCOPE_WHY_MAX + 64];
 };
 
 struct sbx_cgroup {
@@ -43,7 +46,9 @@ struct sbx_cgroup {
 	int fd[SBX_CG_TREES]; /* of the cgroup in each tree; -1: not made */
 	unsigned int holds;   /* limits that are in force */
 	bool outer_cpu;       /* a cgroup around it allows less than was asked for */
+	uint64_t pids_max;    /* on v2 */
 	int refused;          /* an errno: why something is not held */
+	bool swaps;           /* memory is held, but what it swaps out is not counted */
 	int counter
 		[SBX_CG_COUNTERS]; /* files of counters, opened when first read; -1: not yet, -2: not there */
 };
@@ -67,6 +72,9 @@ extern const struct sbx_cg_version sbx_cg_v1, sbx_cg_v2, sbx_cg_none;
 /* Writes a number, or word where it is not NULL, to a file of the cgroup in tree i.  0, or the errno, which is also kept as refused. */
 int sbx_cg_write(struct sbx_cgroup *cg, size_t i, const char *file, uint64_t value,
 		 const char *word);
+
+/* Memory is limited in tree i: limits the swap as well, which is not there where the kernel does not count it.  Sets what is held. */
+void sbx_cg_hold_memory(struct sbx_cgroup *cg, size_t i, const char *swap_file, uint64_t value);
 
 /* The pids limit: the guest is not counted. */
 uint64_t sbx_cg_pids(const struct sbx_box_spec *spec);

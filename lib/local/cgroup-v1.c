@@ -68,10 +68,9 @@ static void limit_memory(struct sbx_cgroup *cg, size_t i, uint64_t bytes)
 {
 	if (sbx_cg_write(cg, i, "memory.limit_in_bytes", bytes, NULL) != 0)
 		return;
-	/* Where the kernel counts swap it is none; where it does not, at least none is sought. */
-	(void)sbx_cg_write(cg, i, "memory.memsw.limit_in_bytes", bytes, NULL);
+	/* None is sought, also where it is not counted. */
 	(void)sbx_cg_write(cg, i, "memory.swappiness", 0, NULL);
-	cg->holds |= SBX_CG_MEMORY;
+	sbx_cg_hold_memory(cg, i, "memory.memsw.limit_in_bytes", bytes);
 }
 
 static void limit_cpu(struct sbx_cgroup *cg, size_t i, uint64_t quota)

@@ -1,13 +1,16 @@
 /*
  * cgroup v2: one hierarchy.  A cgroup with processes in it can give controllers to no child ("no internal processes"; the root of
  * the machine excepted), and this process is in one.  So ours are children of it where that is allowed, else its neighbours, else,
- * for root, children of the hierarchy's root.  The first process is cloned into its cgroup, which costs nothing.
+ * for root, children of the hierarchy's root.  Where none of these is ours to change, as after a login, the user's systemd is asked
+ * for a scope (scope.c); this process then moves to a leaf of it, and the sandboxes are that leaf's neighbours, those of children of
+ * this process too.  The first process is cloned into its cgroup, which costs nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/backend/spec.h"
@@ -16,6 +19,8 @@
 #include "lib/base/fd.h"
 #include "lib/base/mem.h"
 #include "lib/local/cgroup-impl.h"
+
+enum { OWN_MAX = 1 << 16 };
 
 static const struct {
 	const char *name, *enable;
@@ -63,10 +68,14 @@ static unsigned int offers(const char *path)
 	could = bits_in(dir, "cgroup.controllers") & ~has;
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(controllers); i++) {
 		/* One by one: a refusal of one is not that of all. */
-		if ((could & controllers[i].bit) &&
+		if (!(could & controllers[i].bit) ||
 		    sbx_write_text_at(dir, "cgroup.subtree_control", controllers[i].enable,
-				      &ignored) < 0)
-			sbx_err_clear(&ignored);
+				      &ignored) == 0)
+			continue;
+		/* There are processes in it.  It would give them cpu and pids, as threads, and take no more processes below. */
+		if (ignored.sys == EBUSY)
+			return 0;
+		sbx_err_clear(&ignored);
 	}
 	return could == 0 ? has : bits_in(dir, "cgroup.subtree_control");
 }
@@ -124,6 +133,53 @@ static void find_in(struct sbx_cgroups *set, const struct sbx_mountinfo *mount, 
 		(void)sbx_cg_add_tree(set, mount, SBX_TAKE(best), has | SBX_CG_CPUACCT);
 }
 
+/* Whether the machine's memory is v2's: on a hybrid one it is not, and a scope is of no use. */
+static bool has_memory(const struct sbx_mountinfo *mount)
+{
+	SBX_CLEANUP(sbx_freep) char *root = sbx_cg_path(mount, SBX_STR("/"));
+	SBX_CLEANUP(sbx_closep) int dir = -1;
+
+	if (root)
+		dir = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir >= 0 && (bits_in(dir, "cgroup.controllers") & SBX_CG_MEMORY);
+}
+
+/* This process goes down to a leaf of the cgroup that it is in now, which then is free to give controllers. */
+static int move_to_leaf(const struct sbx_mountinfo *mount, struct sbx_str own, struct sbx_err *err)
+{
+	SBX_CLEANUP(sbx_freep) char *here = sbx_cg_path(mount, own);
+	SBX_CLEANUP(sbx_freep) char *leaf = sbx_xasprintf("%s/llmsbx", here ? here : "");
+	SBX_CLEANUP(sbx_closep) int dir = -1;
+
+	if (mkdir(leaf, 0755) < 0)
+		return sbx_fail_sys(err, errno, "cannot make '%s'", leaf);
+	dir = open(leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return sbx_fail_sys(err, errno, "cannot open '%s'", leaf);
+	return sbx_write_text_at(dir, "cgroup.procs", "0", err);
+}
+
+/* A scope of systemd's, and a place in it. */
+static void find_in_scope(struct sbx_cgroups *set, const struct sbx_mountinfo *mount)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf text = SBX_BUF_INIT(OWN_MAX);
+	struct sbx_err err = SBX_ERR_INIT;
+	char why[SBX_SCOPE_WHY_MAX];
+	struct sbx_str own = {.n = 0};
+
+	if (!sbx_scope_enter(why)) {
+		(void)snprintf(set->why_no_scope, sizeof(set->why_no_scope), "%s; %s", set->why,
+			       why);
+		set->why = set->why_no_scope;
+		return;
+	}
+	if (sbx_read_file("/proc/self/cgroup", &text, &err) == 0 &&
+	    own_path(sbx_str_of(sbx_buf_str(&text)), &own) && move_to_leaf(mount, own, &err) == 0)
+		find_in(set, mount, own);
+	if (set->n_trees == 0)
+		set->why = "nothing can be made in the scope that systemd gave us";
+}
+
 static void find(struct sbx_cgroups *set, struct sbx_str mounts, struct sbx_str own)
 {
 	struct sbx_mountinfo mount;
@@ -135,8 +191,13 @@ static void find(struct sbx_cgroups *set, struct sbx_str mounts, struct sbx_str 
 		if (!sbx_str_eq(mount.type, "cgroup2"))
 			continue;
 		find_in(set, &mount, path);
-		if (set->n_trees == 0)
-			set->why = "nothing of cgroup v2 is delegated to us";
+		if (set->n_trees > 0)
+			return;
+		set->why = "nothing of cgroup v2 is delegated to us";
+		if (set->may_ask && has_memory(&mount)) {
+			set->may_ask = false;
+			find_in_scope(set, &mount);
+		}
 	}
 }
 
@@ -147,19 +208,18 @@ static void limit(struct sbx_cgroup *cg, size_t i, const struct sbx_box_spec *sp
 	char text[64];
 
 	if ((has & SBX_CG_MEMORY) && limits->memory_bytes != SBX_UNLIMITED &&
-	    sbx_cg_write(cg, i, "memory.max", limits->memory_bytes, NULL) == 0) {
-		/* Not there where the kernel does not count swap. */
-		(void)sbx_cg_write(cg, i, "memory.swap.max", 0, NULL);
-		cg->holds |= SBX_CG_MEMORY;
-	}
+	    sbx_cg_write(cg, i, "memory.max", limits->memory_bytes, NULL) == 0)
+		sbx_cg_hold_memory(cg, i, "memory.swap.max", 0);
 	(void)snprintf(text, sizeof(text), "%llu %d", (unsigned long long)sbx_cg_quota(spec),
 		       SBX_CG_PERIOD_US);
 	if ((has & SBX_CG_CPU) && limits->cpu_milli != SBX_UNLIMITED &&
 	    sbx_cg_write(cg, i, "cpu.max", 0, text) == 0)
 		cg->holds |= SBX_CG_CPU;
 	if ((has & SBX_CG_PIDS) && limits->pids != SBX_UNLIMITED &&
-	    sbx_cg_write(cg, i, "pids.max", sbx_cg_pids(spec), NULL) == 0)
+	    sbx_cg_write(cg, i, "pids.max", sbx_cg_pids(spec), NULL) == 0) {
 		cg->holds |= SBX_CG_PIDS;
+		cg->pids_max = sbx_cg_pids(spec);
+	}
 }
 
 static void stats(struct sbx_cgroup *cg, struct sbx_cgroup_stats *ret)
@@ -177,10 +237,17 @@ static void stats(struct sbx_cgroup *cg, struct sbx_cgroup_stats *ret)
 					 NULL, &usage->memory_peak_bytes);
 	ret->has_oom_kills = sbx_cg_value(sbx_cg_read(cg, SBX_CG_MEMORY, 2, "memory.events", buf),
 					  "oom_kill", &ret->oom_kills);
-	ret->has_pids_refused = sbx_cg_value(sbx_cg_read(cg, SBX_CG_PIDS, 3, "pids.events", buf),
-					     "max", &ret->pids_refused);
 	usage->has_pids = sbx_cg_value(sbx_cg_read(cg, SBX_CG_PIDS, 4, "pids.peak", buf), NULL,
 				       &usage->pids_peak);
+	/*
+	 * From Linux 6.12 on this counts how often this cgroup's limit was met; before, how often a fork was refused here, also for
+	 * the limit of a cgroup around it, which the peak tells apart where there is one.
+	 */
+	ret->has_pids_refused = (cg->holds & SBX_CG_PIDS) &&
+				sbx_cg_value(sbx_cg_read(cg, SBX_CG_PIDS, 3, "pids.events", buf),
+					     "max", &ret->pids_refused);
+	if (usage->has_pids && usage->pids_peak < cg->pids_max)
+		ret->pids_refused = 0;
 }
 
 const struct sbx_cg_version sbx_cg_v2 = {

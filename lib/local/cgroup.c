@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,7 +92,6 @@ static void find(struct sbx_cgroups *set, struct sbx_str mounts, struct sbx_str 
 	static const struct sbx_cg_version *const versions[] = {&sbx_cg_v2, &sbx_cg_v1,
 								&sbx_cg_none};
 
-	/* A systemd scope with Delegate, asked for when v2 is there and nothing in it is ours, will be tried here first. */
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(versions) && set->n_trees == 0; i++) {
 		set->version = versions[i];
 		set->version->find(set, mounts, own);
@@ -102,7 +102,10 @@ int sbx_cgroups_open(struct sbx_cgroups **ret, struct sbx_err *err)
 {
 	struct sbx_buf mounts = SBX_BUF_INIT(MOUNTS_MAX), own = SBX_BUF_INIT(1 << 16);
 	struct sbx_cgroups *set = sbx_new(struct sbx_cgroups);
-	int result = sbx_read_file("/proc/self/mountinfo", &mounts, err);
+	int result;
+
+	set->may_ask = true;
+	result = sbx_read_file("/proc/self/mountinfo", &mounts, err);
 
 	if (result == 0)
 		result = sbx_read_file("/proc/self/cgroup", &own, err);
@@ -150,6 +153,17 @@ int sbx_cg_write(struct sbx_cgroup *cg, size_t i, const char *file, uint64_t val
 		return 0;
 	cg->refused = err.sys;
 	return err.sys;
+}
+
+void sbx_cg_hold_memory(struct sbx_cgroup *cg, size_t i, const char *swap_file, uint64_t value)
+{
+	int refused = cg->refused;
+	struct sysinfo info;
+
+	cg->holds |= SBX_CG_MEMORY;
+	cg->swaps = sbx_cg_write(cg, i, swap_file, value, NULL) != 0 &&
+		    (sysinfo(&info) < 0 || info.totalswap > 0);
+	cg->refused = refused; /* of other limits it is not why */
 }
 
 uint64_t sbx_cg_pids(const struct sbx_box_spec *spec)
@@ -322,7 +336,12 @@ void sbx_cgroup_receipt(const struct sbx_cgroup *cg, const struct sbx_box_spec *
 	if (spec->limits.cpu_milli != SBX_UNLIMITED)
 		cpu_receipt(cg, spec, receipt, pin);
 	if (spec->limits.memory_bytes != SBX_UNLIMITED) {
-		if (cg->holds & SBX_CG_MEMORY)
+		if ((cg->holds & SBX_CG_MEMORY) && cg->swaps)
+			sbx_receipt_set(receipt, SBX_CTL_MEMORY, SBX_HELD_DEGRADED,
+					"%s without the swap, which this kernel does not count "
+					"(boot it with swapaccount=1)",
+					name);
+		else if (cg->holds & SBX_CG_MEMORY)
 			sbx_receipt_set(receipt, SBX_CTL_MEMORY, SBX_HELD_ENFORCED, "%s", name);
 		else
 			sbx_receipt_set(receipt, SBX_CTL_MEMORY, SBX_HELD_DEGRADED,

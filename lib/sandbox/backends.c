@@ -41,6 +41,11 @@ void sbx_backends_closep(struct sbx_backend **be)
 	*be = NULL;
 }
 
+int sbx_backends_prepare(struct sbx_backend *be, struct sbx_err *err)
+{
+	return be->ops->prepare ? be->ops->prepare(be, err) : 0;
+}
+
 int sbx_backends_sweep(struct sbx_strv *removed, struct sbx_err *err)
 {
 	for (size_t i = 0; sbx_backends[i]; i++) {

@@ -17,6 +17,9 @@ int sbx_backends_open(const char *name, struct sbx_backend **ret, struct sbx_err
 void sbx_backends_close(struct sbx_backend *be); /* NULL is fine */
 void sbx_backends_closep(struct sbx_backend **be);
 
+/* For a process whose children will open the backend, each for itself: what they share. */
+int sbx_backends_prepare(struct sbx_backend *be, struct sbx_err *err) SBX_MUST_USE;
+
 /*
  * Removes what dead llmsbx processes left with every backend; adds a line a thing removed to
  * removed.

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,14 @@ static void write_file(const char *folder, const char *name, const char *text)
 	fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
 	ok(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	(void)close(fd);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	ok(unlink(path) == 0);
 }
 
 static void remove_hierarchy(const char *folder)
@@ -244,6 +253,47 @@ TEST(without_any_the_receipt_says_why)
 
 	spec.name = "../x";
 	ok_fail(sbx_cgroup_make(&set, &spec, &cg, err), SBX_E_USAGE, "name");
+}
+
+/* A limit on a folder without the file for swap, as where the kernel does not count it. */
+TEST(swap_that_is_not_counted_is_told)
+{
+	char top[] = "/tmp/test-cgroup-XXXXXX";
+	struct sbx_cgroups set = {
+		.version = &sbx_cg_v2, .trees = {{.has = SBX_CG_MEMORY}}, .n_trees = 1};
+	struct sbx_cgroup cg = {.set = &set, .fd = {-1, -1, -1, -1}};
+	struct sbx_box_spec spec = spec_of("llmsbx-x");
+	struct sbx_receipt receipt = {0};
+	struct sysinfo info = {0};
+	unsigned int pin = 0;
+
+	ok(mkdtemp(top) != NULL);
+	write_file(top, "memory.max", "max\n");
+	cg.fd[0] = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	sbx_cg_v2.limit(&cg, 0, &spec);
+	ok_int(cg.holds, SBX_CG_MEMORY);
+	ok_int(cg.refused, 0);
+	/* A machine without swap lacks nothing. */
+	ok(sysinfo(&info) == 0);
+	ok_int(cg.swaps, info.totalswap > 0);
+
+	cg.swaps = true;
+	sbx_cgroup_receipt(&cg, &spec, &receipt, &pin);
+	ok_int(receipt.control[SBX_CTL_MEMORY].held, SBX_HELD_DEGRADED);
+	ok_str(receipt.control[SBX_CTL_MEMORY].by,
+	       "cgroup v2 without the swap, which this kernel does not count (boot it with "
+	       "swapaccount=1)");
+
+	write_file(top, "memory.swap.max", "max\n");
+	sbx_cg_v2.limit(&cg, 0, &spec);
+	ok(!cg.swaps);
+	receipt = (struct sbx_receipt){0};
+	sbx_cgroup_receipt(&cg, &spec, &receipt, &pin);
+	ok_int(receipt.control[SBX_CTL_MEMORY].held, SBX_HELD_ENFORCED);
+	sbx_close(cg.fd[0]);
+	remove_file(top, "memory.max");
+	remove_file(top, "memory.swap.max");
+	ok(rmdir(top) == 0);
 }
 
 /* The kernel's own, or NULL: then a line says that the rest was not tested. */
@@ -472,7 +522,7 @@ TEST(names)
 
 TAP_MAIN(RUN(paths_below_a_mount), RUN(mountinfo), RUN(counters), RUN(limits_in_the_kernels_terms),
 	 RUN(v1_takes_each_hierarchy_once), RUN(v2_goes_beside_itself_where_it_cannot_go_below),
-	 RUN(without_any_the_receipt_says_why), RUN(the_kernel_holds_the_limits),
-	 RUN(what_the_dead_left_is_removed),
+	 RUN(without_any_the_receipt_says_why), RUN(swap_that_is_not_counted_is_told),
+	 RUN(the_kernel_holds_the_limits), RUN(what_the_dead_left_is_removed),
 	 RUN(what_was_left_in_another_cgroup_is_found_by_a_full_search),
 	 RUN(what_another_pid_namespace_holds_is_left), RUN(names))
