@@ -5,6 +5,7 @@
  * the filter refuses nothing of this, but costs least when nothing runs under it.
  */
 #include "guest/confine.h"
+#include "guest/libc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,6 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -84,7 +84,7 @@ static void set_oom_score(int score)
 static int set_rlimits(const struct confine *c)
 {
 	for (unsigned int i = 0; i < c->n_rlimits; i++) {
-		unsigned int resource = (unsigned int)c->rlimit[i].resource;
+		libc_resource resource = (libc_resource)c->rlimit[i].resource;
 		rlim_t want = c->rlimit[i].value;
 		struct rlimit now;
 
@@ -320,7 +320,7 @@ static uint32_t count_interfaces(void)
 	return count;
 }
 
-static uint64_t soft_limit(unsigned int resource)
+static uint64_t soft_limit(libc_resource resource)
 {
 	struct rlimit limit;
 

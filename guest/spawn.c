@@ -6,6 +6,7 @@
  * that the program runs.
  */
 #include "guest/guest.h"
+#include "guest/libc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,7 +164,8 @@ static bool open_tty(struct prog *p, const struct sbx_wire_spawn *m, int child[3
 	p->in = p->out = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (p->in < 0)
 		return prog_fail(p, "open /dev/ptmx", errno);
-	if (ioctl(p->in, TIOCSPTLCK, &unlock) != 0 || ioctl(p->in, TIOCGPTN, &number) != 0)
+	if (ioctl(p->in, TIOCSPTLCK, &unlock) != 0 ||
+	    ioctl(p->in, (libc_ioctl)TIOCGPTN, &number) != 0)
 		return prog_fail(p, "unlock a pseudo terminal", errno);
 	do
 		digits[i++] = (char)('0' + number % 10);
