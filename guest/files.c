@@ -244,27 +244,25 @@ static void walk_free(struct walk *w)
 	free(w);
 }
 
-/* Goes into the folder that the last walk_next gave. */
-static void walk_enter(struct walk *w)
+/* Goes into the folder that the last walk_next gave, or says in more why not; false: it may not be read. */
+static bool walk_enter(struct walk *w)
 {
 	struct level *lv = &w->level[w->depth - 1];
 	size_t n = strlen(w->path);
 	int fd;
 
-	if (w->depth >= w->max_depth) {
+	if (w->depth >= w->max_depth || n + 1 >= sizeof w->path) {
 		w->more |= SBX_WIRE_MORE_DEPTH;
-		return;
+		return true;
 	}
 	fd = openat(lv->fd, w->path + lv->path_len,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || n + 1 >= sizeof w->path) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
+	if (fd < 0) /* or it is gone, or something else has its name */
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
 	w->path[n] = '/';
 	w->path[n + 1] = 0;
 	(void)level_open(w, fd);
+	return true;
 }
 
 /* The next entry: its path in w->path and what it is; false at the end. */
@@ -288,6 +286,27 @@ static bool walk_next(struct walk *w, struct stat *st)
 		if (fstatat(lv->fd, name, st, AT_SYMLINK_NOFOLLOW) == 0)
 			return true;
 	}
+	return false;
+}
+
+/* ---- what is wanted */
+
+static void take_get(struct sbx_coder *c, struct sbx_wire_get *m)
+{
+	sbx_code_get(c, m);
+	if (!sbx_coder_ok(c))
+		die("a broken get");
+	for (uint32_t i = 0; i < m->n_globs; i++)
+		if (sbx_glob_wrong(m->globs[i]))
+			die("a broken pattern");
+}
+
+static bool matches(const char *const globs[], uint32_t n, const char *path,
+		    bool (*match)(const char *pattern, const char *path))
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (match(globs[i], path))
+			return true;
 	return false;
 }
 
@@ -341,28 +360,43 @@ static int64_t wait_for_tick(int64_t newest_ns)
 	return coarse_ns;
 }
 
+static void add_mark(struct files *fs, const char *path, const struct stat *st)
+{
+	if (fs->n_marks == fs->cap_marks) {
+		fs->cap_marks = fs->cap_marks ? fs->cap_marks * 2 : 64;
+		fs->marks = regrab(fs->marks, fs->cap_marks * sizeof *fs->marks);
+	}
+	fs->marks[fs->n_marks++] = (struct mark){
+		.path_hash = hash_path(path), .ino = st->st_ino, .ctime_ns = ctime_ns(st)};
+}
+
+/* Only what can be asked for: a large tree may be mounted beside it. */
 void files_mark(struct guest *g, const struct sbx_frame *f)
 {
+	struct sbx_coder c = sbx_decoder(f->p, f->n);
 	struct files *fs = &g->files;
-	struct walk *w = walk_new(fs->workdir, WALK_DEPTH);
 	int64_t newest_ns = 0;
+	struct sbx_wire_get m;
+	struct walk *w;
 	struct stat st;
 
+	take_get(&c, &m);
+	w = walk_new(fs->workdir, m.max_depth);
 	fs->n_marks = 0;
 	while (fs->n_marks < MARKS_MAX && walk_next(w, &st)) {
+		bool wanted;
+
 		if (S_ISDIR(st.st_mode))
-			walk_enter(w);
-		if (!S_ISREG(st.st_mode))
+			wanted = matches(m.globs, m.n_globs, w->path, sbx_glob_may_descend) &&
+				 !walk_enter(w);
+		else
+			wanted = S_ISREG(st.st_mode) &&
+				 matches(m.globs, m.n_globs, w->path, sbx_glob_match);
+		if (!wanted)
 			continue;
 		if (ctime_ns(&st) > newest_ns)
 			newest_ns = ctime_ns(&st);
-		if (fs->n_marks == fs->cap_marks) {
-			fs->cap_marks = fs->cap_marks ? fs->cap_marks * 2 : 64;
-			fs->marks = regrab(fs->marks, fs->cap_marks * sizeof *fs->marks);
-		}
-		fs->marks[fs->n_marks++] = (struct mark){.path_hash = hash_path(w->path),
-							 .ino = st.st_ino,
-							 .ctime_ns = ctime_ns(&st)};
+		add_mark(fs, w->path, &st);
 	}
 	walk_free(w);
 	if (fs->n_marks)
@@ -390,14 +424,11 @@ void files_get(struct guest *g, const struct sbx_frame *f)
 	struct files *fs = &g->files;
 	struct sbx_wire_get m;
 
-	sbx_code_get(&c, &m);
-	if (!sbx_coder_ok(&c) || fs->get_req != 0)
-		die("a broken get");
-	for (uint32_t i = 0; i < m.n_globs; i++) {
-		if (sbx_glob_wrong(m.globs[i]))
-			die("a broken pattern");
+	take_get(&c, &m);
+	if (fs->get_req != 0)
+		die("two gets at once");
+	for (uint32_t i = 0; i < m.n_globs; i++)
 		fs->globs[i] = keep(m.globs[i]);
-	}
 	fs->n_globs = m.n_globs;
 	fs->get_req = f->req;
 	fs->get_credit = SBX_WIRE_WINDOW;
@@ -431,19 +462,17 @@ void files_release(struct files *fs)
 	close_fd(&fs->get_fd);
 }
 
-static bool matches(const struct files *fs, const char *path,
-		    bool (*match)(const char *pattern, const char *path))
+static bool is_wanted(const struct files *fs, bool (*match)(const char *pattern, const char *path))
 {
-	for (uint32_t i = 0; i < fs->n_globs; i++)
-		if (match(fs->globs[i], path))
-			return true;
-	return false;
+	return matches((const char *const *)fs->globs, fs->n_globs, fs->walk->path, match);
 }
 
 static uint8_t kind_of(mode_t mode)
 {
 	if (S_ISREG(mode))
 		return SBX_WIRE_KIND_FILE;
+	if (S_ISDIR(mode)) /* told of only where it is that */
+		return SBX_WIRE_KIND_UNREADABLE;
 	if (S_ISLNK(mode))
 		return SBX_WIRE_KIND_SYMLINK;
 	if (S_ISFIFO(mode))
@@ -484,8 +513,10 @@ static void send_entry(struct guest *g, struct stat *st)
 	struct sbx_wire_entry m = {.kind = kind_of(st->st_mode), .path = fs->walk->path};
 	struct sbx_coder c;
 
-	if (mark ? mark->ino == st->st_ino && mark->ctime_ns == ctime_ns(st)
-		 : ctime_ns(st) < fs->marked_ns)
+	/* What is new in a folder does not show on it. */
+	if (!S_ISDIR(st->st_mode) &&
+	    (mark ? mark->ino == st->st_ino && mark->ctime_ns == ctime_ns(st)
+		  : ctime_ns(st) < fs->marked_ns))
 		return;
 	if (fs->get_left_files == 0) {
 		fs->walk->more |= SBX_WIRE_MORE_FILES;
@@ -540,9 +571,9 @@ void files_get_step(struct guest *g)
 	} else if (!walk_next(fs->walk, &st)) {
 		end_get(g);
 	} else if (S_ISDIR(st.st_mode)) {
-		if (matches(fs, fs->walk->path, sbx_glob_may_descend))
-			walk_enter(fs->walk);
-	} else if (matches(fs, fs->walk->path, sbx_glob_match)) {
+		if (is_wanted(fs, sbx_glob_may_descend) && !walk_enter(fs->walk))
+			send_entry(g, &st);
+	} else if (is_wanted(fs, sbx_glob_match)) {
 		send_entry(g, &st);
 	}
 }

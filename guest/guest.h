@@ -192,6 +192,7 @@ void guest_turn(struct guest *g);    /* waits for what comes first, and deals wi
 
 /* ---- main.c; a fuzzer has its own */
 
+/* NULL: there is nothing to tell, it is over. */
 void die(const char *why)
 	__attribute__((noreturn)); /* ends the sandbox; the host sees the stream end */
 

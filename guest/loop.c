@@ -156,6 +156,13 @@ static void take(struct guest *g, const struct sbx_frame *f)
 	verbs[f->type](g, f);
 }
 
+/* Whether the host is owed anything: one that ends its channel then did not mean to. */
+static bool is_busy(const struct guest *g)
+{
+	return g->prog.state != PROG_NONE || g->files.put_req != 0 || g->files.get_req != 0 ||
+	       chan_pending(&g->chan) > 0 || g->chan.in_len > 0;
+}
+
 /* One read, then every whole frame in it. */
 static void read_channel(struct guest *g)
 {
@@ -166,7 +173,7 @@ static void read_channel(struct guest *g)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n <= 0)
-		die("the host is gone");
+		die(n == 0 && !is_busy(g) ? NULL : "the host is gone");
 	ch->in_len += (size_t)n;
 	for (;;) {
 		struct sbx_frame f;

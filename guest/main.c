@@ -14,6 +14,8 @@
 /* The exit of process 1 ends the namespace and with it everything in it.  Descriptor 2 is /dev/null or an engine's log. */
 void die(const char *why)
 {
+	if (!why)
+		_exit(0);
 	(void)!write(2, "llmsbx-guest: ", 14);
 	(void)!write(2, why, strlen(why));
 	(void)!write(2, "\n", 1);

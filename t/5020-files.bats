@@ -127,6 +127,16 @@ shut added 0 '* ]]
 	[[ ! -e got/link-in && ! -L got/link-out && ! -p got/pipe ]]
 }
 
+@test "files: a folder that cannot be searched is told of" {
+	[[ $("$LLMSBX" run -n -c '') != *"the caller's own id"* ]] || skip "with one id the guest reads all that the program hides"
+	sandbox -l bash -o '*/*.txt' --out-dir got -c 'mkdir a b; : >a/1.txt >b/2.txt; chmod 0 a'
+	[[ $(files | cut -d" " -f1,2,4,5) == $'a added null unreadable\nb/2.txt added got/b/2.txt null' ]]
+	run -0 --separate-stderr llmsbx run -r -l bash -o '*/*.txt' --out-dir got -c 'mkdir a b; : >a/1.txt >b/2.txt; chmod 0 a'
+	[[ $stderr == *"llmsbx: did not save 'a': unreadable"* ]]
+	sandbox -l bash -o '*.txt' --out-dir got -c 'mkdir a; : >a/1.txt; chmod 0 a'
+	[[ -z $(files) ]]
+}
+
 @test "files: names of any bytes come out exactly" {
 	needs python3
 	sandbox -o '**' --out-dir got - <<-'END'

@@ -247,19 +247,26 @@ int sbx_client_put(struct sbx_client *client, uint32_t req, const char *path, ui
 	return add_message(client, &c, SBX_WIRE_PUT, req, err);
 }
 
-int sbx_client_mark(struct sbx_client *client, uint32_t req, struct sbx_err *err)
-{
-	return add_frame(client, &(struct sbx_frame){.type = SBX_WIRE_MARK, .req = req}, err);
-}
-
-int sbx_client_get(struct sbx_client *client, uint32_t req, const struct sbx_wire_get *get,
-		   struct sbx_err *err)
+static int add_get(struct sbx_client *client, uint8_t type, uint32_t req,
+		   const struct sbx_wire_get *get, struct sbx_err *err)
 {
 	struct sbx_wire_get m = *get;
 	struct sbx_coder c = sbx_encoder(client->scratch, sizeof client->scratch);
 
 	sbx_code_get(&c, &m);
-	return add_message(client, &c, SBX_WIRE_GET, req, err);
+	return add_message(client, &c, type, req, err);
+}
+
+int sbx_client_mark(struct sbx_client *client, uint32_t req, const struct sbx_wire_get *get,
+		    struct sbx_err *err)
+{
+	return add_get(client, SBX_WIRE_MARK, req, get, err);
+}
+
+int sbx_client_get(struct sbx_client *client, uint32_t req, const struct sbx_wire_get *get,
+		   struct sbx_err *err)
+{
+	return add_get(client, SBX_WIRE_GET, req, get, err);
 }
 
 size_t sbx_client_room(const struct sbx_client *client, uint32_t req)

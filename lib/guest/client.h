@@ -56,7 +56,8 @@ int sbx_client_resize(struct sbx_client *client, uint32_t req, uint32_t rows, ui
 		      struct sbx_err *err) SBX_MUST_USE;
 int sbx_client_put(struct sbx_client *client, uint32_t req, const char *path, uint32_t mode,
 		   struct sbx_err *err) SBX_MUST_USE;
-int sbx_client_mark(struct sbx_client *client, uint32_t req, struct sbx_err *err) SBX_MUST_USE;
+int sbx_client_mark(struct sbx_client *client, uint32_t req, const struct sbx_wire_get *get,
+		    struct sbx_err *err) SBX_MUST_USE;
 int sbx_client_get(struct sbx_client *client, uint32_t req, const struct sbx_wire_get *get,
 		   struct sbx_err *err) SBX_MUST_USE;
 

@@ -59,8 +59,8 @@ enum sbx_wire_type {
 	SBX_WIRE_KILL,   /* u32: a signal for the program's group, 0 ends the whole tree */
 	SBX_WIRE_RESIZE, /* sbx_wire_resize */
 	SBX_WIRE_PUT,    /* sbx_wire_put */
-	SBX_WIRE_MARK,   /* remember the work directory, so that GET can tell what changed */
-	SBX_WIRE_GET,    /* sbx_wire_get */
+	SBX_WIRE_MARK, /* sbx_wire_get: remember what it names, so that such a GET can tell what changed */
+	SBX_WIRE_GET, /* sbx_wire_get */
 	/* both ways */
 	SBX_WIRE_DATA = 32,
 	SBX_WIRE_EOF, /* u32 errno, 0: all there was; for stdin from the guest: no more is wanted */
@@ -168,7 +168,7 @@ enum sbx_wire_kind {
 	SBX_WIRE_KIND_PIPE,
 	SBX_WIRE_KIND_SOCKET,
 	SBX_WIRE_KIND_DEVICE,
-	SBX_WIRE_KIND_UNREADABLE,
+	SBX_WIRE_KIND_UNREADABLE, /* also a folder in which there might be what was asked for */
 };
 /* Entries come in the order of their paths, taken component by component as bytes: so none can come twice. */
 struct sbx_wire_entry {

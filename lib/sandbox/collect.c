@@ -136,12 +136,14 @@ static int publish(struct collecting *c)
 	return 0;
 }
 
-static bool asked_for(const struct collecting *c, const char *path)
+/* What cannot be read may be a folder, in which there might be what was asked for. */
+static bool asked_for(const struct collecting *c, const char *path, uint8_t kind)
 {
 	const struct sbx_strv *globs = &c->live->req->out;
 
 	for (size_t i = 0; i < globs->n; i++)
-		if (sbx_glob_match(globs->v[i], path))
+		if (sbx_glob_match(globs->v[i], path) ||
+		    (kind == SBX_WIRE_KIND_UNREADABLE && sbx_glob_may_descend(globs->v[i], path)))
 			return true;
 	return false;
 }
@@ -171,14 +173,14 @@ static bool comes_after(const char *path, const char *last)
 }
 
 /* Takes the path of an entry if it is one that an honest guest could send now. */
-static bool take_path(struct collecting *c, const char *sent)
+static bool take_path(struct collecting *c, const char *sent, uint8_t kind)
 {
 	struct sbx_err wrong = SBX_ERR_INIT;
 	char *path = NULL;
 
 	if (sbx_path_relative(sbx_str_of(sent), "a file's name", &path, &wrong) != 0)
 		return false;
-	if (strcmp(path, sent) != 0 || !asked_for(c, path) ||
+	if (strcmp(path, sent) != 0 || !asked_for(c, path, kind) ||
 	    (c->path && !comes_after(path, c->path))) {
 		free(path);
 		return false;
@@ -195,7 +197,7 @@ static int on_entry(void *ctx, const struct sbx_wire_entry *e, struct sbx_err *e
 
 	if (c->coming)
 		return sbx_fail(err, SBX_E_BACKEND, "the sandbox sent two files at once");
-	if (!take_path(c, e->path))
+	if (!take_path(c, e->path, e->kind))
 		return sbx_fail(err, SBX_E_BACKEND,
 				"the sandbox sent a file that was not asked for");
 	if (c->files >= SBX_OUT_FILES || (is_file && e->size > c->left))
@@ -325,16 +327,23 @@ int sbx_live_open_out(struct sbx_live *live, struct sbx_err *err)
 	return 0;
 }
 
-static int ask(struct collecting *c, const struct sbx_call_ops *ops, struct sbx_err *err)
+struct sbx_wire_get sbx_live_wanted(const struct sbx_live *live)
 {
-	const struct sbx_strv *globs = &c->live->req->out;
+	const struct sbx_strv *globs = &live->req->out;
 	struct sbx_wire_get get = {.max_files = SBX_OUT_FILES,
 				   .max_depth = SBX_OUT_DEPTH,
-				   .max_bytes = c->left,
+				   .max_bytes = SBX_OUT_BYTES,
 				   .n_globs = (uint32_t)globs->n};
 
 	for (size_t i = 0; i < globs->n; i++)
 		get.globs[i] = globs->v[i];
+	return get;
+}
+
+static int ask(struct collecting *c, const struct sbx_call_ops *ops, struct sbx_err *err)
+{
+	struct sbx_wire_get get = sbx_live_wanted(c->live);
+
 	if (sbx_client_request(c->live->client, ops, c, &c->req, err) != 0)
 		return -1;
 	return sbx_client_get(c->live->client, c->req, &get, err);

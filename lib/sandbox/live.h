@@ -97,8 +97,11 @@ int sbx_live_place(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 /* Makes and opens --out-dir: that it cannot be is found out before anything starts. */
 int sbx_live_open_out(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 int sbx_live_collect(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
+/* What --out asks for; its strings are borrowed from the request. */
+struct sbx_wire_get sbx_live_wanted(const struct sbx_live *live);
 /* Whether the code is in its place; to be asked before the program is let go. */
 int sbx_live_placed(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
+/* Remembers what --out names as it is now. */
 int sbx_live_mark(struct sbx_live *live, struct sbx_err *err) SBX_MUST_USE;
 
 /* receipt.c: lays what the guest measured over what the backend said. */

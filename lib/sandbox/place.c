@@ -169,10 +169,11 @@ int sbx_live_place(struct sbx_live *live, struct sbx_err *err)
 
 int sbx_live_mark(struct sbx_live *live, struct sbx_err *err)
 {
+	struct sbx_wire_get get = sbx_live_wanted(live);
 	struct sbx_placing p = {0};
 
 	if (sbx_client_request(live->client, &ops, &p, &p.req, err) != 0 ||
-	    sbx_client_mark(live->client, p.req, err) != 0)
+	    sbx_client_mark(live->client, p.req, &get, err) != 0)
 		return -1;
 	sbx_live_fuse(live, PLACE_NS);
 	while (!p.over)

@@ -162,7 +162,7 @@ static void open_requests(struct host *h, struct request *requests)
 	must(sbx_client_spawn(h->client, requests[0].req, &spawn, &argv, &env, &err));
 	must(sbx_client_get(h->client, requests[1].req, &get, &err));
 	must(sbx_client_put(h->client, requests[2].req, "f", 0644, &err));
-	must(sbx_client_mark(h->client, requests[3].req, &err));
+	must(sbx_client_mark(h->client, requests[3].req, &get, &err));
 	sbx_strv_release(&argv);
 }
 

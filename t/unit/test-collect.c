@@ -217,12 +217,13 @@ TEST(saves)
 	whole(&s, "empty", "");
 	entry(&s, SBX_WIRE_KIND_SYMLINK, 0777, 5, "link");
 	entry(&s, SBX_WIRE_KIND_BIG, 0777, UINT64_MAX, "sparse");
+	entry(&s, SBX_WIRE_KIND_UNREADABLE, 0, 40, "z");
 	done(&s, SBX_WIRE_MORE_FILES | SBX_WIRE_MORE_DEPTH);
 	ok_call(sbx_live_collect(&s.live, err));
 	ok_str(sbx_buf_str(&s.picture),
 	       "added a/b/c 3 saved\nadded a.sh 3 saved\nadded empty 0 saved\n"
 	       "added link 5 symlink\nadded sparse 18446744073709551615 too_large\n"
-	       "warn files_left\nwarn files_too_deep\n");
+	       "added z 40 unreadable\nwarn files_left\nwarn files_too_deep\n");
 	ok_file(&s, "a/b/c", 0644, "one", err);
 	ok_file(&s, "a.sh", 0755, "two", err);
 	ok_file(&s, "empty", 0644, "", err);
