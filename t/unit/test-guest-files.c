@@ -263,8 +263,14 @@ TEST(unreadable_folders)
 	struct box box = {0};
 	struct job job = {0};
 
-	if (box_start(&box, err) && !box.one_id &&
-	    job_run(&job, &box, "mkdir -p a/b old n; chmod 0 old", err)) {
+	if (!box_start(&box, err))
+		return;
+	/* With one id the guest may read what is the program's, whatever its mode. */
+	if (box.one_id) {
+		(void)box_end(&box);
+		return;
+	}
+	if (job_run(&job, &box, "mkdir -p a/b old n; chmod 0 old", err)) {
 		mark(&box, "*/*.png", err);
 		job_release(&job);
 		job = (struct job){0};
