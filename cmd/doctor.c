@@ -55,7 +55,7 @@ static const struct sbx_sink_ops seen_ops = {.put = take_event};
 static int find_language(struct sbx_backend *be, struct sbx_langs *langs,
 			 const struct sbx_lang **ret, struct sbx_err *err)
 {
-	if (sbx_langs_load_all(langs, err) < 0)
+	if (sbx_langs_load_all(langs, NULL, err) < 0)
 		return -1;
 	for (size_t i = 0; i < langs->n; i++) {
 		SBX_CLEANUP(sbx_backends_lang_release)

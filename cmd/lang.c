@@ -1,9 +1,11 @@
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "lib/base/err.h"
+#include "lib/base/strv.h"
 #include "lib/def/lang.h"
 #include "lib/sandbox/backends.h"
 
@@ -56,16 +58,19 @@ static int list_langs(struct sbx_backend *be, struct sbx_langs *langs, enum sbx_
 		      struct sbx_err *err)
 {
 	SBX_CLEANUP(sbx_list_release) struct sbx_list list;
+	SBX_CLEANUP(sbx_strv_release) struct sbx_strv broken = {0};
 
 	sbx_list_init(&list, format);
-	if (sbx_langs_load_all(langs, err) < 0)
+	if (sbx_langs_load_all(langs, &broken, err) < 0)
 		return -1;
 	for (size_t i = 0; i < langs->n; i++) {
 		if (list_one(&list, be, langs->v[i], err) < 0)
 			return -1;
 	}
 	sbx_list_finish(&list);
-	return 0;
+	for (size_t i = 0; i < broken.n; i++)
+		(void)dprintf(STDERR_FILENO, "llmsbx lang: %s\n", broken.v[i]);
+	return broken.n > 0 ? 1 : 0;
 }
 
 /* --- show --------------------------------------------------------------------------------- */

@@ -217,6 +217,11 @@ int sbx_run_check_conf(const struct sbx_conf *conf, struct sbx_err *err)
 static int add_operands(struct sbx_request *req, char **operand, bool literal, struct sbx_err *err)
 {
 	for (; *operand; operand++) {
+		if (req->args.n == SBX_STRV_MAX)
+			return sbx_fail(err, SBX_E_USAGE,
+					"more than %d arguments for the program; give it a list "
+					"with --file or as its input",
+					SBX_STRV_MAX);
 		if (sbx_strv_add(&req->args, *operand, err) < 0)
 			return -1;
 		if (literal || !sbx_opt_looks_like(run_opts, *operand))

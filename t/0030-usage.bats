@@ -82,6 +82,10 @@ refused() {
 	echo 'A B=1' >data
 	refused 125 "llmsbx run: --env-file: 'data' line 1: the name 'A B' holds a blank" \
 		run --env-file data -c x
+	refused 125 "llmsbx run: --workdir: '/usr' is in the system's folder '/usr'" run --workdir /usr -c x
+	mapfile -t many < <(seq 65537)
+	refused 125 "llmsbx run: more than 65536 arguments for the program; give it a list with --file or as its input" \
+		run -c x "${many[@]}"
 	refused 125 "llmsbx run: --workdir: 'here' must be absolute" run --workdir here -c x
 	refused 125 "llmsbx run: --stdin: cannot open 'nope': No such file or directory" \
 		run --stdin nope -c x

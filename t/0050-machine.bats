@@ -5,6 +5,19 @@
 
 load lib/common
 
+@test "lang lists the rest where a definition is broken" {
+	mkdir -p "$HOME/.config/llmsbx/languages"
+	run -0 --separate-stderr llmsbx lang list
+	local all=$output
+	echo '{"name": "mine"' >"$HOME/.config/llmsbx/languages/mine.json"
+	run -1 --separate-stderr llmsbx lang list
+	[[ $output == "$all" && $stderr == "llmsbx lang: $HOME/.config/llmsbx/languages/mine.json: line 2, column 1: "* && ${#stderr_lines[@]} == 1 ]]
+	# One of theirs that is broken hides ours of that name, and says so.
+	mv "$HOME/.config/llmsbx/languages/mine.json" "$HOME/.config/llmsbx/languages/bash.json"
+	run -1 --separate-stderr llmsbx lang list
+	[[ $output == "$(grep -v '^bash ' <<<"$all")" && ${#stderr_lines[@]} == 1 ]]
+}
+
 @test "lang lists every language, ready or with what to install" {
 	run -0 --separate-stderr llmsbx lang
 	[[ -z $stderr ]]

@@ -46,6 +46,7 @@ outcomes() { events 'select(.type == "end") | "\(.id) \(.outcome)"' | sort; }
 	run -125 --separate-stderr llmsbx run --jobs jobs.jsonl
 	[[ $(outcomes | grep -v "^[a-z2-7]\{20\} ") == $'good exited\ngood failed\nlast exited\nmount failed\nodd failed' ]]
 	[[ $(outcomes | grep -c "^[a-z2-7]\{20\} failed") == 1 ]]
+	[[ $(events 'select(.type == "end") | .error.message // empty' | grep -c '^--jobs: line 1, column 1: ') == 1 ]]
 	[[ $(events 'select(.id == "odd") | .error.message') == *"line 3: "*"'colour'"* ]]
 	[[ $(events 'select(.id == "good" and .outcome == "failed") | .error.message') == *"line 4: the id 'good' was there before" ]]
 	[[ $(events 'select(.id != "good" and .id != "last") | .ran' | sort -u) == false ]]

@@ -137,6 +137,16 @@ shut added 0 '* ]]
 	[[ -z $(files) ]]
 }
 
+@test "files: that nothing matches --out is said" {
+	echo old >old.txt
+	sandbox -l bash --file old.txt -o '*.txt' --out-dir got -c 'cat old.txt'
+	[[ -z $(files) && $(event 'select(.type == "warn") | .code') == '"no_files"' && -z $(find got -type f) ]]
+	run -3 --separate-stderr llmsbx run -r -l bash -o '*.txt' --out-dir got -c 'exit 3'
+	[[ $stderr == "llmsbx: warning: no new or changed file of the work directory matches --out" ]]
+	run -0 --separate-stderr llmsbx run -r -l bash -o '*.txt' --out-dir got -c ': >new.txt'
+	[[ -z $stderr ]]
+}
+
 @test "files: names of any bytes come out exactly" {
 	needs python3
 	sandbox -o '**' --out-dir got - <<-'END'
@@ -292,7 +302,8 @@ bringing_back() { [[ $(ls -l "/proc/$pid/fd") == *"$PWD/saved/"* ]]; }
 	is order end outcome failed error usage ran false
 	[[ $message == *sock* ]]
 	rm sock
-	sandbox -125 -l bash --mount d:/proc -c true
-	is order end outcome failed error usage ran false
-	[[ $message == *"'/proc'"* && $(find d) == d ]]
+	usage_error "'/proc'" run -l bash --mount d:/proc/x -c true
+	usage_error "'..'" run -l bash --mount d:/mnt/../etc -c true
+	usage_error "'..'" run -l bash --mount d:/mnt/.. -c true
+	[[ $(find d) == d ]]
 }

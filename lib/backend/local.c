@@ -248,7 +248,7 @@ static void fill_receipt(const struct local *local, const struct sbx_box_spec *s
 				"network namespace with loopback only");
 	else
 		sbx_receipt_set(receipt, SBX_CTL_NETWORK, SBX_HELD_UNSUPPORTED,
-				"pasta (package passt) is not used yet");
+				"full is not built yet, so there is loopback only");
 	box->box.guest_limits_memory = receipt->control[SBX_CTL_MEMORY].held == SBX_HELD_DEGRADED;
 	box->box.guest_limits_pids = receipt->control[SBX_CTL_PIDS].held == SBX_HELD_DEGRADED;
 }

@@ -20,6 +20,8 @@ void sbx_strv_release(struct sbx_strv *sv)
 /* Takes take_s on success. */
 static int push(struct sbx_strv *sv, char *take_s, struct sbx_err *err)
 {
+	if (sv->n == SBX_STRV_MAX)
+		return sbx_fail(err, SBX_E_LIMIT, "more than %d of them", SBX_STRV_MAX);
 	if (sbx_array_grow(&sv->v, &sv->cap, sv->n + 2, SBX_STRV_MAX + 1, sizeof(*sv->v), err) < 0)
 		return -1;
 	sv->v[sv->n++] = take_s;

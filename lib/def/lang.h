@@ -80,6 +80,10 @@ int sbx_langs_find_suffix(struct sbx_langs *langs, const char *path, const struc
 int sbx_langs_find_shebang(struct sbx_langs *langs, struct sbx_str code,
 			   const struct sbx_lang **ret, struct sbx_err *err) SBX_MUST_USE;
 
-/* Reads every definition, sorted by name. */
-int sbx_langs_load_all(struct sbx_langs *langs, struct sbx_err *err) SBX_MUST_USE;
+/*
+ * Reads every definition, sorted by name.  What is wrong with one that cannot be read is added to broken, which lacks it then; where
+ * broken is NULL, it is the failure.
+ */
+int sbx_langs_load_all(struct sbx_langs *langs, struct sbx_strv *broken,
+		       struct sbx_err *err) SBX_MUST_USE;
 void sbx_langs_release(struct sbx_langs *langs);

@@ -58,7 +58,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*(struct sbx_lang *const *)a)->name, (*(struct sbx_lang *const *)b)->name);
 }
 
-int sbx_langs_load_all(struct sbx_langs *langs, struct sbx_err *err)
+int sbx_langs_load_all(struct sbx_langs *langs, struct sbx_strv *broken, struct sbx_err *err)
 {
 	SBX_CLEANUP(sbx_strv_release) struct sbx_strv paths = {.v = NULL};
 
@@ -67,7 +67,11 @@ int sbx_langs_load_all(struct sbx_langs *langs, struct sbx_err *err)
 	if (sbx_search_all(kind, &paths, err) < 0)
 		return -1;
 	for (size_t i = 0; i < paths.n; i++) {
-		if (load(langs, paths.v[i], NULL, err) < 0)
+		struct sbx_err why = SBX_ERR_INIT;
+
+		if (load(langs, paths.v[i], NULL, broken ? &why : err) == 0)
+			continue;
+		if (!broken || sbx_strv_add(broken, why.msg, err) < 0)
 			return -1;
 	}
 	if (langs->n)
@@ -115,7 +119,7 @@ static int find_name(struct sbx_langs *langs, struct sbx_str name, const struct 
 		return -1;
 	if (*ret)
 		return 0;
-	if (sbx_langs_load_all(langs, err) < 0)
+	if (sbx_langs_load_all(langs, NULL, err) < 0)
 		return -1;
 	for (size_t i = 0; i < langs->n && !*ret; i++) {
 		if (has_name(langs->v[i], name))
@@ -158,7 +162,7 @@ int sbx_langs_find_suffix(struct sbx_langs *langs, const char *path, const struc
 	const char *dot = strrchr(name, '.');
 	const struct sbx_lang *other_case = NULL;
 
-	if (sbx_langs_load_all(langs, err) < 0)
+	if (sbx_langs_load_all(langs, NULL, err) < 0)
 		return -1;
 	*ret = NULL;
 	if (!dot || dot == name)

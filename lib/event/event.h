@@ -41,6 +41,7 @@ struct sbx_ev_start {
 	const char *state;                           /* fresh, pooled, resumed */
 	int64_t time_ns; /* CLOCK_REALTIME; written as RFC 3339 in UTC */
 	const struct sbx_receipt *receipt;
+	bool refused; /* not written: the run ends here, and `end` tells of what is lacking */
 };
 struct sbx_ev_progress {
 	const char *phase, *message; /* pull, build, install, compile; message may be NULL */

@@ -326,7 +326,7 @@ static int put(struct sbx_sink *sink, const struct sbx_event *ev, struct sbx_err
 	case SBX_EV_END:
 		return put_end(raw, &ev->end, err);
 	case SBX_EV_START:
-		return raw->opts.quiet ? 0 : put_start(raw, &ev->start, err);
+		return raw->opts.quiet || ev->start.refused ? 0 : put_start(raw, &ev->start, err);
 	case SBX_EV_DISPLAY:
 		break;
 	}

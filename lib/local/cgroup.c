@@ -345,7 +345,8 @@ void sbx_cgroup_receipt(const struct sbx_cgroup *cg, const struct sbx_box_spec *
 			sbx_receipt_set(receipt, SBX_CTL_MEMORY, SBX_HELD_ENFORCED, "%s", name);
 		else
 			sbx_receipt_set(receipt, SBX_CTL_MEMORY, SBX_HELD_DEGRADED,
-					"RLIMIT_DATA per process and polling; no cgroup: %s",
+					"RLIMIT_DATA and polling, which miss tmpfs, memfd, pipes, "
+					"page tables; no cgroup: %s",
 					why_not(cg));
 	}
 	if (spec->limits.pids != SBX_UNLIMITED) {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "lib/local/places.h"
+#include "lib/base/places.h"
 
 /* What a distribution may have at the root beside /usr: links into it, or folders. */
 static const char *const beside_usr[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};

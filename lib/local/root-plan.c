@@ -12,12 +12,12 @@
 #include "lib/base/err.h"
 #include "lib/base/fd.h"
 #include "lib/base/mem.h"
+#include "lib/base/places.h"
 #include "lib/local/host.h"
 #include "lib/local/idmap.h"
 #include "lib/local/ids.h"
 #include "lib/local/mount.h"
 #include "lib/local/mountinfo.h"
-#include "lib/local/places.h"
 #include "lib/local/root.h"
 
 enum {
@@ -139,10 +139,10 @@ static int match_host_paths(struct sbx_root *root, struct sbx_err *err)
 
 static int check_places(const struct sbx_box_spec *spec, struct sbx_err *err)
 {
-	if (sbx_place_check_workdir(spec->workdir, err) < 0)
+	if (sbx_place_check_workdir(spec->workdir, "--workdir", err) < 0)
 		return -1;
 	for (size_t i = 0; i < spec->n_mounts; i++) {
-		if (sbx_place_check_mount(spec->mounts[i].dest, err) < 0)
+		if (sbx_place_check_mount(spec->mounts[i].dest, "--mount", err) < 0)
 			return -1;
 	}
 	return 0;

@@ -27,10 +27,10 @@
 #include "lib/backend/spec.h"
 #include "lib/base/err.h"
 #include "lib/base/fd.h"
+#include "lib/base/places.h"
 #include "lib/local/host.h"
 #include "lib/local/ids.h"
 #include "lib/local/mount.h"
-#include "lib/local/places.h"
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID)
 #define PLAIN     (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)

@@ -364,6 +364,10 @@ int sbx_live_collect(struct sbx_live *live, struct sbx_err *err)
 	}
 	drop_file(&c);
 	free(c.path);
+	if (r == 0 && c.files == 0 && c.more == 0)
+		r = sbx_live_warn(live, "no_files",
+				  "no new or changed file of the work directory matches --out",
+				  err);
 	if (r == 0 && c.more & SBX_WIRE_MORE_FILES)
 		r = sbx_live_warn(live, "files_left",
 				  "more files match --out than are brought back", err);

@@ -279,6 +279,19 @@ static char *id_of(struct sbx_json root)
 	return sbx_str_dup(s);
 }
 
+/* What is wrong with JSON is said with its line, which is 1 in a job: where tells the one that counts. */
+static int in_one_line(const char *where, struct sbx_err *err)
+{
+	static const char line[] = ": line 1, ";
+	char *at = err->msg + strlen(where);
+
+	if (strncmp(err->msg, where, strlen(where)) == 0 && strncmp(at, line, strlen(line)) == 0) {
+		at[0] = ',';
+		memmove(at + 2, at + strlen(line), strlen(at + strlen(line)) + 1);
+	}
+	return -1;
+}
+
 int sbx_job_read(struct sbx_str line, const char *where, struct sbx_request *req,
 		 struct sbx_err *err)
 {
@@ -287,7 +300,7 @@ int sbx_job_read(struct sbx_str line, const char *where, struct sbx_request *req
 	struct sbx_json_iter it;
 
 	if (sbx_json_parse(line, where, &doc, err) != 0)
-		return -1;
+		return in_one_line(where, err);
 	root = sbx_json_root(doc);
 	if (sbx_json_type(root) != SBX_JSON_OBJECT)
 		return sbx_fail(err, SBX_E_USAGE, "%s: a job is an object, not %s", where,

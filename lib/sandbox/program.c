@@ -22,7 +22,7 @@ enum { COMPILE_WORDS_MAX = 8 << 20, COMPILE_MESSAGE_MAX = 64 << 10 };
 
 /* ---- what the guest says */
 
-static int put_start(struct sbx_live *live, struct sbx_err *err)
+static int put_start(struct sbx_live *live, bool refused, struct sbx_err *err)
 {
 	struct timespec now;
 	struct sbx_event ev = {
@@ -30,7 +30,8 @@ static int put_start(struct sbx_live *live, struct sbx_err *err)
 		.start = {.lang = live->plan.lang->name,
 			  .backend = live->box->be->ops->name,
 			  .state = "fresh",
-			  .receipt = &live->receipt},
+			  .receipt = &live->receipt,
+			  .refused = refused},
 	};
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -40,7 +41,7 @@ static int put_start(struct sbx_live *live, struct sbx_err *err)
 }
 
 /* The first answer of a sandbox: until here it came up, whatever was asked of it first. */
-static int begin(struct sbx_live *live, struct sbx_err *err)
+static int begin(struct sbx_live *live, bool refused, struct sbx_err *err)
 {
 	uint64_t waited = sbx_now_ns() - live->spawn_ns;
 
@@ -48,22 +49,27 @@ static int begin(struct sbx_live *live, struct sbx_err *err)
 	if (live->is_compile)
 		live->timing.compile -=
 			waited; /* which the whole stage is added to (modulo 2^64) */
-	return put_start(live, err);
+	return put_start(live, refused, err);
 }
 
 /* Every program is measured; only the first may decide, a later one must not be held by less. */
 static int on_confined(void *ctx, const struct sbx_facts *facts, struct sbx_err *err)
 {
 	struct sbx_live *live = ctx;
+	struct sbx_err why = SBX_ERR_INIT;
+	bool refused;
 
 	if (sbx_live_placed(live, err) != 0)
 		return -1;
 	sbx_live_receipt(live, facts);
-	if (!live->started_event && begin(live, err) != 0)
+	refused = sbx_receipt_judge(&live->receipt, live->req->require_bits, live->req->accept_bits,
+				    &why) != 0;
+	if (!live->started_event && begin(live, refused, err) != 0)
 		return -1;
-	if (sbx_receipt_judge(&live->receipt, live->req->require_bits, live->req->accept_bits,
-			      err) != 0)
+	if (refused) {
+		*err = why;
 		return -1;
+	}
 	if (live->req->timeout_ns == SBX_UNLIMITED)
 		live->fuse_ns = SBX_UNLIMITED;
 	else

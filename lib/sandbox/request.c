@@ -14,6 +14,7 @@
 #include "lib/base/limits.h"
 #include "lib/base/mem.h"
 #include "lib/base/path.h"
+#include "lib/base/places.h"
 #include "lib/base/str.h"
 #include "lib/event/control.h"
 #include "lib/guest/wire.h"
@@ -422,6 +423,17 @@ static char *clean_path(const char *path)
 	return out;
 }
 
+static bool has_dots(const char *path)
+{
+	struct sbx_str rest = sbx_str_of(path), part;
+
+	while (sbx_str_split(&rest, '/', &part)) {
+		if (sbx_str_eq(part, ".."))
+			return true;
+	}
+	return false;
+}
+
 static int set_workdir(const struct setting *s, struct sbx_err *err)
 {
 	SBX_CLEANUP(sbx_freep) char *clean = NULL;
@@ -433,6 +445,8 @@ static int set_workdir(const struct setting *s, struct sbx_err *err)
 	if (!clean || *clean == '\0')
 		return sbx_fail(err, SBX_E_USAGE, "%s: '%.*s' must be a folder below '/'", s->where,
 				QUOTE_MAX, s->text);
+	if (sbx_place_check_workdir(clean, s->where, err) < 0)
+		return -1;
 	free(s->req->workdir);
 	s->req->workdir = SBX_TAKE(clean);
 	return 0;
@@ -530,9 +544,15 @@ static int add_mount(const struct setting *s, struct sbx_err *err)
 	if (!real)
 		return sbx_fail(err, SBX_E_USAGE, "%s: cannot find '%s': %s", s->where, host,
 				sbx_strerror(errno));
+	/* Not taken out by name: there may be a link of the sandbox's before it, as /bin is one. */
+	if (has_dots(rest))
+		return sbx_fail(err, SBX_E_USAGE, "%s: '%s' has a '..'; write the place itself",
+				s->where, rest);
 	dest = clean_path(rest);
 	if (!dest || *dest == '\0')
 		return sbx_fail(err, SBX_E_USAGE, "%s: '%s' is no place below '/'", s->where, rest);
+	if (sbx_place_check_mount(dest, s->where, err) < 0)
+		return -1;
 	m = new_mount(s->req, err);
 	if (!m)
 		return -1;

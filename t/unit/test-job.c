@@ -79,6 +79,7 @@ TEST(not_a_job)
 {
 	ok_fail(try("", err), SBX_E_INVALID, "line 1");
 	ok_fail(try("not json", err), SBX_E_INVALID, "line 1");
+	ok_fail(try("{\"a\":", err), SBX_E_INVALID, "line 1, column 6: expected a value");
 	ok_fail(try("[]", err), SBX_E_USAGE, "line 1: a job is an object, not an array");
 	ok_fail(try("{}", err), SBX_E_USAGE, "line 1: give either code or file");
 	ok_fail(try("{\"code\":\"\",\"file\":\"f\"}", err), SBX_E_USAGE, "either code or file");

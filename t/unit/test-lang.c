@@ -209,12 +209,12 @@ TEST(shipped_ones)
 	struct sbx_strv names = {.v = NULL};
 
 	use_share();
-	if (!ok_call(sbx_langs_load_all(&langs, err)))
+	if (!ok_call(sbx_langs_load_all(&langs, NULL, err)))
 		return;
 	for (size_t i = 0; i < langs.n; i++)
 		ok_call(sbx_strv_add(&names, langs.v[i]->name, err));
 	ok_list(&names, shipped);
-	ok_call(sbx_langs_load_all(&langs, err));
+	ok_call(sbx_langs_load_all(&langs, NULL, err));
 	ok_int(langs.n, names.n);
 	sbx_strv_release(&names);
 }
@@ -233,7 +233,7 @@ TEST(no_name_and_no_suffix_twice)
 	SBX_CLEANUP(sbx_strv_release) struct sbx_strv names = {.v = NULL}, suffixes = {.v = NULL};
 
 	use_share();
-	if (!ok_call(sbx_langs_load_all(&langs, err)))
+	if (!ok_call(sbx_langs_load_all(&langs, NULL, err)))
 		return;
 	for (size_t i = 0; i < langs.n; i++) {
 		const struct sbx_lang *lang = langs.v[i];
@@ -264,7 +264,7 @@ TEST(shipped_commands_expand)
 	struct sbx_expand ex = {.file = "f.x", .stem = "f", .workdir = "/w"};
 
 	use_share();
-	if (!ok_call(sbx_langs_load_all(&langs, err)))
+	if (!ok_call(sbx_langs_load_all(&langs, NULL, err)))
 		return;
 	for (size_t i = 0; i < 2 * langs.n; i++) {
 		const struct sbx_lang *lang = langs.v[i / 2];
@@ -418,7 +418,7 @@ TEST(a_users_own)
 		"there are bash c cpp go java javascript python r typescript");
 	ok_call(sbx_replace_file(ruby, "{", 1, 0600, err));
 	ok_fail(sbx_langs_find(&again, SBX_STR("ruby"), &lang, err), SBX_E_INVALID, "ruby.json");
-	ok_fail(sbx_langs_load_all(&again, err), SBX_E_INVALID, "ruby.json");
+	ok_fail(sbx_langs_load_all(&again, NULL, err), SBX_E_INVALID, "ruby.json");
 	ok(unlink(go) == 0 && unlink(ruby) == 0 && rmdir(folder) == 0 && rmdir(llmsbx) == 0 &&
 	   rmdir(top) == 0);
 }

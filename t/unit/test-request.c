@@ -267,7 +267,7 @@ TEST(mounts)
 	sbx_request_init(&req);
 	(void)snprintf(value, sizeof(value), "%s/.:/data", folder);
 	ok_call(set(&req, "mount", value, err));
-	(void)snprintf(value, sizeof(value), "%s:/data/../in/:rw", folder);
+	(void)snprintf(value, sizeof(value), "%s:/./data//in/:rw", folder);
 	ok_call(set(&req, "mount", value, err));
 	(void)snprintf(value, sizeof(value), "%s:/ro:ro", folder);
 	ok_call(set(&req, "mount", value, err));
@@ -275,13 +275,16 @@ TEST(mounts)
 	ok_str(req.mounts[0].host, real);
 	ok_str(req.mounts[0].dest, "/data");
 	ok(!req.mounts[0].writable);
-	ok_str(req.mounts[1].dest, "/in");
+	ok_str(req.mounts[1].dest, "/data/in");
 	ok(req.mounts[1].writable);
 	ok_str(req.mounts[2].dest, "/ro");
 	ok(!req.mounts[2].writable);
 	sbx_request_release(&req);
 
 	ok_fail(try("mount", folder, err), SBX_E_USAGE, "HOST:DEST");
+	ok_fail(try_in("mount", ":/mnt/../etc", err), SBX_E_USAGE, "'/mnt/../etc' has a '..'");
+	ok_fail(try_in("mount", ":/mnt/..", err), SBX_E_USAGE, "has a '..'");
+	ok_fail(try_in("mount", ":/dev/shm/x", err), SBX_E_USAGE, "--x: '/dev'");
 	ok_fail(try_in("mount", ":data", err), SBX_E_USAGE, "HOST:DEST");
 	ok_fail(try_in("mount", ":/", err), SBX_E_USAGE, "no place below '/'");
 	ok_fail(try_in("mount", "nope:/x", err), SBX_E_USAGE, "nope");
@@ -301,6 +304,9 @@ TEST(workdir)
 	ok_fail(try("workdir", "work", err), SBX_E_USAGE, "absolute");
 	ok_fail(try("workdir", "/", err), SBX_E_USAGE, "below '/'");
 	ok_fail(try("workdir", "/a/../..", err), SBX_E_USAGE, "below '/'");
+	ok_fail(try("workdir", "/usr", err), SBX_E_USAGE, "--x: '/usr' is in the system's");
+	ok_fail(try("workdir", "/a/../etc/x", err), SBX_E_USAGE, "--x: '/etc/x' is in the");
+	ok_fail(try("workdir", "/proc/self", err), SBX_E_USAGE, "--x: '/proc' is the sandbox's");
 }
 
 TEST(globs)

@@ -1,4 +1,4 @@
-#include "lib/local/places.h"
+#include "lib/base/places.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -53,25 +53,23 @@ static int check(const char *path, const char *what, struct sbx_err *err)
 	return 0;
 }
 
-int sbx_place_check_workdir(const char *path, struct sbx_err *err)
+int sbx_place_check_workdir(const char *path, const char *where, struct sbx_err *err)
 {
-	if (check(path, "--workdir", err) < 0)
+	if (check(path, where, err) < 0)
 		return -1;
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(system_folders); i++) {
 		if (sbx_path_is_below(path, system_folders[i]))
-			return sbx_fail(err, SBX_E_USAGE,
-					"--workdir: '%s' is in the system's folder '%s'", path,
-					system_folders[i]);
+			return sbx_fail(err, SBX_E_USAGE, "%s: '%s' is in the system's folder '%s'",
+					where, path, system_folders[i]);
 	}
 	/* A folder of its own: the scratch of everybody cannot be that. */
 	if (strcmp(path, "/tmp") == 0)
 		return sbx_fail(err, SBX_E_USAGE,
-				"--workdir: '/tmp' is scratch of its own, "
-				"take a folder below it");
+				"%s: '/tmp' is scratch of its own, take a folder below it", where);
 	return 0;
 }
 
-int sbx_place_check_mount(const char *path, struct sbx_err *err)
+int sbx_place_check_mount(const char *path, const char *where, struct sbx_err *err)
 {
-	return check(path, "--mount", err);
+	return check(path, where, err);
 }
