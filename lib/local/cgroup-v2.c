@@ -168,8 +168,8 @@ static void find_in_scope(struct sbx_cgroups *set, const struct sbx_mountinfo *m
 	struct sbx_str own = {.n = 0};
 
 	if (!sbx_scope_enter(why)) {
-		(void)snprintf(set->why_no_scope, sizeof(set->why_no_scope), "%s; %s", set->why,
-			       why);
+		(void)snprintf(set->why_no_scope, sizeof(set->why_no_scope),
+			       "none is delegated; %s", why);
 		set->why = set->why_no_scope;
 		return;
 	}
@@ -177,7 +177,7 @@ static void find_in_scope(struct sbx_cgroups *set, const struct sbx_mountinfo *m
 	    own_path(sbx_str_of(sbx_buf_str(&text)), &own) && move_to_leaf(mount, own, &err) == 0)
 		find_in(set, mount, own);
 	if (set->n_trees == 0)
-		set->why = "nothing can be made in the scope that systemd gave us";
+		set->why = "systemd's scope takes none";
 }
 
 static void find(struct sbx_cgroups *set, struct sbx_str mounts, struct sbx_str own)
@@ -193,7 +193,7 @@ static void find(struct sbx_cgroups *set, struct sbx_str mounts, struct sbx_str 
 		find_in(set, &mount, path);
 		if (set->n_trees > 0)
 			return;
-		set->why = "nothing of cgroup v2 is delegated to us";
+		set->why = "none is delegated";
 		if (set->may_ask && has_memory(&mount)) {
 			set->may_ask = false;
 			find_in_scope(set, &mount);

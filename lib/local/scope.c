@@ -108,10 +108,10 @@ static bool same_pids(const struct sd *sd, sd_bus *bus, char *why)
 	if (r >= 0)
 		r = sd->message_read(reply, "u", &pid);
 	if (r < 0)
-		return refused(why, "the user's bus does not answer", r, &error);
+		return refused(why, "the user bus does not answer", r, &error);
 	if (pid == (uint32_t)getpid())
 		return true;
-	(void)snprintf(why, SBX_SCOPE_WHY_MAX, "the user's bus is of another pid namespace");
+	(void)snprintf(why, SBX_SCOPE_WHY_MAX, "the user bus is of another pid namespace");
 	return false;
 }
 
@@ -174,7 +174,7 @@ static bool ask(pid_t pid, const char *unit, char *why)
 		return false;
 	r = sd.open_user(&bus);
 	if (r < 0)
-		return refused(why, "there is no bus of the user's systemd", r, NULL);
+		return refused(why, "no user bus", r, NULL);
 	return same_pids(&sd, bus, why) && start_scope(&sd, bus, pid, unit, why);
 }
 
