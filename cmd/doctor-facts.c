@@ -3,6 +3,7 @@
  * is degraded; what a run really has is measured by a run.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -204,3 +205,110 @@ const struct sbx_fact sbx_facts[] = {
 	{"seccomp", find_seccomp},
 	{0},
 };
+
+/* --- what would help -------------------------------------------------------------------------- */
+
+enum { FIRST_SUBID = 100000, SUBIDS = 65536 };
+
+/* The first id behind all lines of /etc/subuid or /etc/subgid, or least. */
+static uint64_t behind_subids(const char *path, uint64_t least)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf file = SBX_BUF_INIT(FILE_MAX);
+	struct sbx_err ignored = SBX_ERR_INIT;
+	struct sbx_str rest, line, name, first;
+	uint64_t from, count;
+
+	if (!read_small(path, &file))
+		return least;
+	rest = (struct sbx_str){sbx_buf_str(&file), file.len};
+	while (sbx_str_split(&rest, '\n', &line)) {
+		if (sbx_str_split(&line, ':', &name) && sbx_str_split(&line, ':', &first) &&
+		    sbx_str_u64(first, UINT32_MAX, "id", &from, &ignored) == 0 &&
+		    sbx_str_u64(line, UINT32_MAX, "count", &count, &ignored) == 0 &&
+		    from + count > least)
+			least = from + count;
+		sbx_err_clear(&ignored);
+	}
+	return least;
+}
+
+static void help_user(const char *by SBX_UNUSED, struct sbx_buf *text)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf uids = SBX_BUF_INIT(SBX_FACT_MAX);
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf gids = SBX_BUF_INIT(SBX_FACT_MAX);
+	SBX_CLEANUP(sbx_freep) char *line = NULL;
+	const struct passwd *pw = getpwuid(geteuid());
+	uint64_t first;
+
+	if (geteuid() == 0)
+		return;
+	if (!in_path("newuidmap") || !in_path("newgidmap"))
+		add_words(text, "install the package 'uidmap' (Fedora: 'shadow-utils')");
+	add_subids(&uids, "/etc/subuid");
+	add_subids(&gids, "/etc/subgid");
+	if (!pw || (uids.len > 0 && gids.len > 0))
+		return;
+	first = behind_subids("/etc/subgid", behind_subids("/etc/subuid", FIRST_SUBID));
+	line = sbx_xasprintf(
+		"%sas root: usermod --add-subuids %llu-%llu --add-subgids %llu-%llu %s",
+		text->len > 0 ? "and " : "", (unsigned long long)first,
+		(unsigned long long)first + SUBIDS - 1, (unsigned long long)first,
+		(unsigned long long)first + SUBIDS - 1, pw->pw_name);
+	add_words(text, line);
+}
+
+/* A user's cgroups come from the user's systemd. */
+static void help_cgroup(const char *by, struct sbx_buf *text)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf file = SBX_BUF_INIT(FILE_MAX);
+	SBX_CLEANUP(sbx_freep) char *line = NULL, *bus = NULL;
+	const struct passwd *pw = getpwuid(geteuid());
+
+	if (geteuid() == 0 || !pw || access("/run/systemd/system", F_OK) < 0)
+		return;
+	bus = sbx_xasprintf("/run/user/%u/bus", geteuid());
+	if (!read_small("/sys/fs/cgroup/cgroup.controllers", &file))
+		add_words(text, "boot with systemd.unified_cgroup_hierarchy=1");
+	else if (strstr(by, "libsystemd.so.0 is not installed"))
+		add_words(text, "install the package 'libsystemd0' (Fedora: 'systemd-libs')");
+	else if (!strstr(by, "no user bus"))
+		return;
+	else if (access(bus, F_OK) == 0)
+		line = sbx_xasprintf("export DBUS_SESSION_BUS_ADDRESS=unix:path=%s", bus);
+	else
+		line = sbx_xasprintf("log in as %s, or as root: loginctl enable-linger %s; "
+				     "then export DBUS_SESSION_BUS_ADDRESS=unix:path=%s",
+				     pw->pw_name, pw->pw_name, bus);
+	if (line)
+		add_words(text, line);
+}
+
+static void help_landlock(const char *by SBX_UNUSED, struct sbx_buf *text)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf lsm = SBX_BUF_INIT(FILE_MAX);
+	SBX_CLEANUP(sbx_freep) char *line = NULL;
+
+	/* Built in and switched off; a kernel without it says ENOSYS. */
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) >= 0 || errno != EOPNOTSUPP)
+		return;
+	if (read_small("/sys/kernel/security/lsm", &lsm))
+		line = sbx_xasprintf("boot with lsm=landlock,%s", sbx_buf_str(&lsm));
+	add_words(text, line ? line : "put landlock into the kernel's lsm= at boot");
+}
+
+void sbx_doctor_help(enum sbx_control control, const char *by, struct sbx_buf *text)
+{
+	static const struct {
+		enum sbx_control control;
+		void (*help)(const char *by, struct sbx_buf *text);
+	} rows[] = {
+		{SBX_CTL_USER, help_user},         {SBX_CTL_MEMORY, help_cgroup},
+		{SBX_CTL_CPU, help_cgroup},        {SBX_CTL_PIDS, help_cgroup},
+		{SBX_CTL_LANDLOCK, help_landlock},
+	};
+
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(rows); i++) {
+		if (rows[i].control == control)
+			rows[i].help(by, text);
+	}
+}

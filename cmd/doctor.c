@@ -113,6 +113,29 @@ static bool all_enforced(const struct seen *seen)
 	return true;
 }
 
+/* The help for a control that is not enforced; false where there is none to give. */
+static bool find_help(const struct seen *seen, enum sbx_control ctl, struct sbx_buf *text)
+{
+	sbx_buf_reset(text);
+	if (seen->started && seen->receipt.control[ctl].held == SBX_HELD_DEGRADED)
+		sbx_doctor_help(ctl, seen->receipt.control[ctl].by, text);
+	return text->len > 0;
+}
+
+static void print_help(const struct seen *seen)
+{
+	SBX_CLEANUP(sbx_buf_release) struct sbx_buf text = SBX_BUF_INIT(SBX_FACT_MAX);
+	bool any = false;
+
+	for (size_t i = 0; i < SBX_CTL_COUNT_; i++) {
+		if (!find_help(seen, (enum sbx_control)i, &text))
+			continue;
+		(void)printf("%s  %-15s%s\n", any ? "" : "\nwhat would help\n",
+			     sbx_control_name((enum sbx_control)i), sbx_buf_str(&text));
+		any = true;
+	}
+}
+
 static void print_text(const char *backend, const struct seen *seen)
 {
 	static const char *const words[] = {
@@ -137,6 +160,7 @@ static void print_text(const char *backend, const struct seen *seen)
 	}
 	if (seen->error.code != SBX_E_OK)
 		(void)printf("  failed: %s\n", seen->error.msg);
+	print_help(seen);
 	(void)printf("\n%s\n", all_enforced(seen) ? "every control is enforced"
 						  : "not every control is enforced");
 }
@@ -161,6 +185,16 @@ static int print_json(const char *backend, const struct seen *seen, struct sbx_e
 	sbx_jw_kstr(&list.jw, "backend", backend);
 	sbx_jw_kbool(&list.jw, "started", seen->started);
 	sbx_receipt_write(&seen->receipt, &list.jw);
+	sbx_jw_key(&list.jw, "help");
+	sbx_jw_object(&list.jw);
+	for (size_t i = 0; i < SBX_CTL_COUNT_; i++) {
+		SBX_CLEANUP(sbx_buf_release) struct sbx_buf text = SBX_BUF_INIT(SBX_FACT_MAX);
+
+		if (find_help(seen, (enum sbx_control)i, &text))
+			sbx_jw_kstr(&list.jw, sbx_control_name((enum sbx_control)i),
+				    sbx_buf_str(&text));
+	}
+	sbx_jw_end(&list.jw);
 	sbx_jw_kstr(&list.jw, "error", seen->error.code != SBX_E_OK ? seen->error.msg : NULL);
 	sbx_jw_kbool(&list.jw, "all_enforced", all_enforced(seen));
 	return sbx_list_end(&list, err);

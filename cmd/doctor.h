@@ -6,6 +6,7 @@
 #include "cmd/list.h"
 #include "lib/base/attr.h"
 #include "lib/base/buf.h"
+#include "lib/event/control.h"
 
 struct sbx_err;
 
@@ -19,6 +20,12 @@ struct sbx_fact {
 
 /* In the order of the report; ends with a row without a name. */
 extern const struct sbx_fact sbx_facts[];
+
+/*
+ * What would make a control that is degraded, by what the receipt says, an enforced one on this
+ * machine: a line of words for a person; nothing where nothing is known to help.
+ */
+void sbx_doctor_help(enum sbx_control control, const char *by, struct sbx_buf *text);
 
 /* The containment self-test: the exit status, or -1. */
 struct sbx_doctor_attack {

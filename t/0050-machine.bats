@@ -79,6 +79,23 @@ load lib/common
 	[[ $output == "this machine, as user $EUID"$'\n'* && $output == *$'\n  no_new_privs   enforced '* ]]
 }
 
+@test "doctor says what would help, and what is enforced needs none" {
+	run --separate-stderr llmsbx doctor --format json
+	[[ $(jq -c '(.help | keys) - (.degraded | keys)' <<<"$output") == '[]' ]]
+	local help
+	help=$(jq -r '.help.user // ""' <<<"$output")
+	if [[ $(jq -r '.degraded.user // ""' <<<"$output") == *"no line for the caller"* ]]; then
+		# Ids that are in nobody's line.
+		[[ $help =~ ^"as root: usermod --add-subuids "([0-9]+)-([0-9]+)" --add-subgids "([0-9]+)-([0-9]+)" $(id -un)"$ ]]
+		[[ ${BASH_REMATCH[1]} -ge 100000 && $((BASH_REMATCH[2] - BASH_REMATCH[1])) == 65535 ]]
+		awk -F: -v first="${BASH_REMATCH[1]}" '$2 + $3 > first { exit 1 }' /etc/subuid /etc/subgid
+		run --separate-stderr llmsbx doctor
+		[[ $output == *$'\nwhat would help\n  user           '"$help"$'\n'* ]]
+	else
+		[[ -z $help ]]
+	fi
+}
+
 @test "doctor on a machine without languages says so" {
 	mkdir -p share/languages
 	LLMSBX_SHARE=$PWD/share run -1 --separate-stderr llmsbx doctor

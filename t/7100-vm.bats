@@ -88,6 +88,9 @@ until_is() { for ((i = 0; i < 600; i++)); do [[ $(scopes | wc -l) != "$1" ]] || 
 @test "vm: without a bus the receipt says so" {
 	in_vm 'unset DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR; llmsbx doctor || [[ $? == 1 ]]'
 	receipt_is pids "degraded     RLIMIT_NPROC of the user namespace; no cgroup: none is delegated; no user bus: "
+	[[ $output == *$'\nwhat would help\n'*$'\n  pids           export DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus\n'* ]] ||
+		fail "$output"
+	in_vm 'unset DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR; export DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus; llmsbx doctor'
 }
 
 @test "vm: units of cgroups, as root and as a user" {
@@ -144,12 +147,14 @@ until_is() { for ((i = 0; i < 600; i++)); do [[ $(scopes | wc -l) != "$1" ]] || 
 @test "vm: without Landlock it is degraded and the rest holds" {
 	in_vm "llmsbx doctor || [[ \$? == 1 ]]; $(attacked FS ID)" --append lsm=lockdown,yama,apparmor,bpf
 	receipt_is landlock degraded
+	[[ $output == *$'\n  landlock       boot with lsm=landlock,'* ]] || fail "$output"
 	[[ $(grep -cE '^  [a-z_]+ +(degraded|unsupported)' <<<"$output") == 1 ]]
 }
 
 @test "vm: hybrid cgroups: v1 for root, none and no scope for a user" {
-	in_vm "llmsbx doctor; $(attacked RL); echo; cp -r . /var/tmp/src; cd /var/tmp/src; su dev -s /bin/bash -c './llmsbx doctor || [[ \$? == 1 ]]'" \
+	in_vm "llmsbx doctor; cp -r . /var/tmp/src; cd /var/tmp/src; su dev -s /bin/bash -c './llmsbx doctor || [[ \$? == 1 ]]'" \
 		--user root --append systemd.unified_cgroup_hierarchy=0
 	receipt_is memory "enforced     cgroup v1"
 	receipt_is pids "degraded     RLIMIT_NPROC of the user namespace; no cgroup: "
+	[[ $output == *$'\n  pids           boot with systemd.unified_cgroup_hierarchy=1\n'* ]] || fail "$output"
 }
