@@ -20,7 +20,6 @@ struct sbx_app {
 };
 
 enum sbx_cmd_flag {
-	SBX_CMD_HIDDEN = 1 << 0, /* not in help and completions: plumbing */
 	SBX_CMD_CONFIG = 1 << 1, /* wants the configuration loaded first */
 	SBX_CMD_RUNS = 1 << 2,   /* its status is a program's: our failures are 125 and up */
 };

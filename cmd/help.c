@@ -9,10 +9,8 @@ void sbx_help_all(FILE *to)
 		    "Runs code that a language model wrote where it can do no harm:\n"
 		    "  echo 'print(6*7)' | llmsbx run\n\ncommands:\n",
 		    to);
-	for (size_t i = 0; sbx_cmds[i]; i++) {
-		if (!(sbx_cmds[i]->flags & SBX_CMD_HIDDEN))
-			(void)fprintf(to, "  %-10s%s\n", sbx_cmds[i]->name, sbx_cmds[i]->about);
-	}
+	for (size_t i = 0; sbx_cmds[i]; i++)
+		(void)fprintf(to, "  %-10s%s\n", sbx_cmds[i]->name, sbx_cmds[i]->about);
 	(void)fputs("\nThe options of one: llmsbx help COMMAND.  The manual: man llmsbx\n", to);
 }
 
@@ -27,10 +25,8 @@ static int run_help(struct sbx_app *app, const struct sbx_args *args, struct sbx
 	if (args->n_operands > (dump ? 0 : 1))
 		return sbx_fail(err, SBX_E_USAGE, "too many arguments: give one command");
 	if (dump) {
-		for (size_t i = 0; sbx_cmds[i]; i++) {
-			if (!(sbx_cmds[i]->flags & SBX_CMD_HIDDEN))
-				sbx_opt_dump(stdout, sbx_cmds[i]);
-		}
+		for (size_t i = 0; sbx_cmds[i]; i++)
+			sbx_opt_dump(stdout, sbx_cmds[i]);
 		return 0;
 	}
 	if (args->n_operands == 0) {

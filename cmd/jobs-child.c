@@ -18,8 +18,6 @@
 #include "lib/sandbox/backends.h"
 #include "lib/sandbox/box.h"
 
-enum { QUEUE_MAX = 64 << 20 }; /* as in render.c */
-
 static struct sbx_sink *open_sink(const struct sbx_job_child *job, struct sbx_out *out)
 {
 	if (job->opts->render.format == SBX_FORMAT_JSON)
@@ -122,7 +120,7 @@ void sbx_job_child(struct sbx_job_child *job)
 	 * output has no reader.
 	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (sbx_out_open(&out, job->out_fd, QUEUE_MAX, &err) < 0)
+	if (sbx_out_open(&out, job->out_fd, SBX_RENDER_QUEUE, &err) < 0)
 		_exit(SBX_JOB_BROKEN);
 	sink = open_sink(job, &out);
 	if (job->wrong.code != SBX_E_OK)

@@ -374,7 +374,7 @@ static int print(struct jobs *j, struct sbx_str lines, struct sbx_err *err)
 }
 
 /* Counts whole lines, and looks whether the last of them is the job's end. */
-static void note_lines(struct slot *s, struct sbx_str lines)
+static void note_lines(const struct jobs *j, struct slot *s, struct sbx_str lines)
 {
 	const char *before = memrchr(lines.p, '\n', lines.n - 1);
 	struct sbx_str last = lines;
@@ -385,7 +385,8 @@ static void note_lines(struct slot *s, struct sbx_str lines)
 		last = (struct sbx_str){before + 1, (size_t)(lines.p + lines.n - before) - 1};
 	if (*last.p == RECORD_SEPARATOR)
 		last = (struct sbx_str){last.p + 1, last.n - 1};
-	s->ended = sbx_str_has_prefix(last, "{\"type\":\"end\",");
+	s->ended = j->opts->render.format == SBX_FORMAT_JSON ||
+		   sbx_str_has_prefix(last, "{\"type\":\"end\",");
 }
 
 /* The end of a job is the end of its process and of its events. */
@@ -439,7 +440,7 @@ static int pass_on(struct jobs *j, struct slot *s, struct sbx_err *err)
 			return -1;
 		lines = (struct sbx_str){s->part.p, s->part.len};
 	}
-	note_lines(s, lines);
+	note_lines(j, s, lines);
 	if (print(j, lines, err) < 0)
 		return -1;
 	/* What --format json puts into one line may be much. */

@@ -217,8 +217,6 @@ static int unknown_long(const struct sbx_opt *rows, const char *name, size_t n, 
 	for (const struct sbx_opt *o = rows; o->name; o++) {
 		char with_no[NAME_MAX_];
 
-		if (o->flags & SBX_OPT_HIDDEN)
-			continue;
 		if (sbx_near(word, o->name, &best)) {
 			nearest = o->name;
 			no = "";
@@ -419,8 +417,6 @@ void sbx_opt_help(FILE *to, const struct sbx_cmd *cmd)
 	(void)fprintf(to, "usage: llmsbx %s%s%s\n\n%s\n", cmd->name, *cmd->args ? " " : "",
 		      cmd->args, cmd->about);
 	for (const struct sbx_opt *o = cmd->opts; o->name; o++) {
-		if (o->flags & SBX_OPT_HIDDEN)
-			continue;
 		if (o->group || !grouped)
 			(void)fprintf(to, "\n%s:\n", o->group ? o->group : "options");
 		grouped = true;
@@ -438,15 +434,16 @@ static void dump_row(FILE *to, const char *cmd, const struct sbx_opt *o)
 		(void)fprintf(to, ",-%c", o->letter);
 	if (o->flags & SBX_OPT_NO)
 		(void)fprintf(to, ",--no-%s", o->name);
-	(void)fprintf(to, "\t%s\t%s\n", o->arg ? o->arg : "", o->help);
+	(void)fprintf(to, "\t%s\t%s\t", o->arg ? o->arg : "", o->help);
+	for (size_t i = 0; o->word && o->word(i); i++)
+		(void)fprintf(to, "%s%s", i > 0 ? "|" : "", o->word(i));
+	(void)fputc('\n', to);
 }
 
 void sbx_opt_dump(FILE *to, const struct sbx_cmd *cmd)
 {
-	(void)fprintf(to, "%s\t\t%s\t%s\n", cmd->name, cmd->args, cmd->about);
-	for (const struct sbx_opt *o = cmd->opts; o->name; o++) {
-		if (!(o->flags & SBX_OPT_HIDDEN))
-			dump_row(to, cmd->name, o);
-	}
+	(void)fprintf(to, "%s\t\t%s\t%s\t\n", cmd->name, cmd->args, cmd->about);
+	for (const struct sbx_opt *o = cmd->opts; o->name; o++)
+		dump_row(to, cmd->name, o);
 	dump_row(to, cmd->name, &help_row);
 }

@@ -18,7 +18,6 @@ struct sbx_opt;
 
 enum sbx_opt_flag {
 	SBX_OPT_REPEAT = 1 << 0,  /* adds instead of replacing */
-	SBX_OPT_HIDDEN = 1 << 1,  /* not in help and completions */
 	SBX_OPT_NO = 1 << 2,      /* a switch that can also be written --no-NAME */
 	SBX_OPT_SETTING = 1 << 3, /* has a variable and a key as well */
 };
@@ -39,6 +38,8 @@ struct sbx_opt {
 	unsigned int flags;
 	sbx_opt_apply *apply;
 	size_t offset; /* of the field in ctx, for the three below */
+	/* For completions: the i-th word that it may be; NULL behind the last. */
+	const char *(*word)(size_t i);
 };
 
 /* Ready-made ways to apply: a bool, a borrowed const char *, an int from 0 to INT_MAX. */

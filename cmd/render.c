@@ -8,12 +8,6 @@
 #include "lib/base/err.h"
 #include "lib/event/sinks.h"
 
-/*
- * Above SBX_OUT_HIGH a run takes nothing more from its program, and what is on the way then is
- * bounded by the guest's credit: a queue is never this full.
- */
-enum { QUEUE_MAX = 64 << 20 };
-
 static const char *const format_names[] = {
 	[SBX_FORMAT_JSONL] = "jsonl",
 	[SBX_FORMAT_RAW] = "raw",
@@ -63,7 +57,7 @@ static int out_of(struct sbx_render *r, int fd, struct sbx_out **ret, struct sbx
 	for (i = 0; i < r->n_outs && r->fd[i] != fd; i++)
 		;
 	if (i == r->n_outs) {
-		if (sbx_out_open(&r->out[i], fd, QUEUE_MAX, err) < 0)
+		if (sbx_out_open(&r->out[i], fd, SBX_RENDER_QUEUE, err) < 0)
 			return -1;
 		r->fd[i] = fd;
 		r->n_outs++;

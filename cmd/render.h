@@ -7,6 +7,7 @@
 
 #include "lib/base/attr.h"
 #include "lib/event/out.h"
+#include "lib/sandbox/run.h"
 
 struct sbx_err;
 struct sbx_sink;
@@ -27,7 +28,11 @@ struct sbx_render_opts {
 	uint64_t max_output; /* of a stream: json holds that much */
 };
 
-enum { SBX_RENDER_OUTS = 3 };
+/*
+ * Above SBX_OUT_HIGH a run takes nothing more from its program, and what is on the way then is
+ * bounded by the guest's credit: a queue is never as full as SBX_RENDER_QUEUE.
+ */
+enum { SBX_RENDER_OUTS = SBX_RUN_OUTS, SBX_RENDER_QUEUE = 64 << 20 };
 
 struct sbx_render {
 	struct sbx_sink *sink; /* owned */

@@ -93,6 +93,13 @@ static int set_code(const struct sbx_opt *opt, const char *value, const char *wh
 	return 0;
 }
 
+static const char *control(size_t i)
+{
+	return i < SBX_CTL_COUNT_    ? sbx_control_name((enum sbx_control)i)
+	       : i == SBX_CTL_COUNT_ ? "all"
+				     : NULL;
+}
+
 #define AT(field_) .offset = offsetof(struct sbx_run_opts, field_)
 #define REQUEST    .flags = SBX_OPT_SETTING, .apply = set_request
 #define REQUESTS   .flags = SBX_OPT_SETTING | SBX_OPT_REPEAT, .apply = set_request
@@ -155,9 +162,9 @@ static const struct sbx_opt run_opts[] = {
 	  .help = "who the program is inside (65532)" },
 	{ .name = "read-only", .flags = SBX_OPT_SETTING | SBX_OPT_NO, .apply = set_request,
 	  .help = "the root is read-only (it is)" },
-	{ .name = "require-enforced", .arg = "LIST", REQUESTS,
+	{ .name = "require-enforced", .arg = "LIST", .word = control, REQUESTS,
 	  .help = "controls that must be kernel-exact, by comma, or all; repeatable" },
-	{ .name = "accept-missing", .arg = "LIST", REQUESTS,
+	{ .name = "accept-missing", .arg = "LIST", .word = control, REQUESTS,
 	  .help = "controls that may be missing, by comma; repeatable" },
 	{ .name = "dry-run", .letter = 'n', .apply = sbx_opt_bool, AT(dry_run),
 	  .help = "print what would be done and start nothing" },

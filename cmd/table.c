@@ -28,8 +28,7 @@ int sbx_cmd_get(const char *name, const struct sbx_cmd **ret, struct sbx_err *er
 		return 0;
 	}
 	for (size_t i = 0; sbx_cmds[i]; i++) {
-		if (!(sbx_cmds[i]->flags & SBX_CMD_HIDDEN) &&
-		    sbx_near(name, sbx_cmds[i]->name, &best))
+		if (sbx_near(name, sbx_cmds[i]->name, &best))
 			nearest = sbx_cmds[i]->name;
 	}
 	if (nearest)

@@ -57,10 +57,10 @@ commands() { "$LLMSBX" help --dump | cut -f1 | sort -u; }
 	done < <("$LLMSBX" help --dump | awk -F'\t' '$2 { sub(/,.*/, "", $2); print $1, $2 }')
 }
 
-@test "a line of the dump has four fields, and a command's first line has no option" {
+@test "a line of the dump has five fields, and a command's first line has no option" {
 	run -0 --separate-stderr llmsbx help --dump
-	awk -F'\t' 'NF != 4 { print; exit 1 }' <<<"$output"
-	[[ ${lines[0]} == $'run\t\t[options] [FILE|-] [ARG...]\trun code in a fresh sandbox' ]]
+	awk -F'\t' 'NF != 5 { print; exit 1 }' <<<"$output"
+	[[ ${lines[0]} == $'run\t\t[options] [FILE|-] [ARG...]\trun code in a fresh sandbox\t' ]]
 	[[ $output == *$'\nrun\t--timeout\tTIME\t'* ]]
 	[[ $output == *$'\nrun\t--read-only,--no-read-only\t\t'* ]]
 }
@@ -114,6 +114,10 @@ commands() { "$LLMSBX" help --dump | cut -f1 | sort -u; }
 	[[ $(complete_words llmsbx run --network "") == "none full" ]]
 	[[ $(complete_words llmsbx run --format j) == "jsonl json" ]]
 	[[ $(complete_words llmsbx run --file "") == "" ]]
+	[[ $(complete_words llmsbx run --require-enforced no_) == no_new_privs ]]
+	[[ $(complete_words llmsbx run --accept-missing a) == "allow_hosts all" ]]
+	[[ $(complete_words "$LLMSBX" run -l py) == python ]]
+	[[ " $(complete_words "$LLMSBX" run --lang-default "") " == *" bash "*" python "* ]]
 }
 
 @test "the other shells can read their completions" {

@@ -16,7 +16,6 @@
 enum {
 	POLL_CPU_NS = 20000000, /* how often the tree's processor time is looked at */
 	STDIN_PIECE = 64 << 10,
-	MAX_OUTS = 4,
 };
 #define KILL_GRACE_NS 2000000000u /* for the guest to end the tree and send what was written */
 
@@ -104,7 +103,7 @@ static size_t outs_pending(const struct sbx_live *live)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < MAX_OUTS && live->env->outs[i]; i++)
+	for (size_t i = 0; live->env->outs[i]; i++)
 		n += sbx_out_pending(live->env->outs[i]);
 	return n;
 }
@@ -112,7 +111,7 @@ static size_t outs_pending(const struct sbx_live *live)
 /* Writes what can be written; a reader that went away cancels the run as SIGPIPE would. */
 static int flush_outs(struct sbx_live *live, struct sbx_err *err)
 {
-	for (size_t i = 0; i < MAX_OUTS && live->env->outs[i]; i++) {
+	for (size_t i = 0; live->env->outs[i]; i++) {
 		struct sbx_out *out = live->env->outs[i];
 
 		if (sbx_out_pending(out) > 0 && sbx_out_flush(out, err) != 0)
@@ -186,7 +185,7 @@ static int feed_fd(struct sbx_live *live, struct sbx_err *err)
 /* ---- the turn */
 
 struct turn {
-	struct pollfd fds[3 + MAX_OUTS];
+	struct pollfd fds[4 + SBX_RUN_OUTS]; /* a dummy, the client, signals, stdin */
 	nfds_t n;
 	nfds_t client, signals, input; /* places in fds; 0: not there, fds[0] is a dummy */
 };
@@ -207,7 +206,7 @@ static void gather(struct sbx_live *live, struct turn *t)
 		t->signals = want(t, live->env->signal_fd, POLLIN);
 	if (live->req->stdin_kind == SBX_STDIN_FD && stdin_room(live) > 0)
 		t->input = want(t, live->input.fd, POLLIN);
-	for (size_t i = 0; i < MAX_OUTS - 1 && live->env->outs[i]; i++)
+	for (size_t i = 0; live->env->outs[i]; i++)
 		(void)want(t, live->env->outs[i]->fd,
 			   sbx_out_pending(live->env->outs[i]) ? POLLOUT : 0);
 }

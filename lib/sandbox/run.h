@@ -108,13 +108,17 @@ struct sbx_result {
 /* What timeout(1) sends to its child and then to the group of both is one signal. */
 #define SBX_ONE_SIGNAL_NS 200000000u
 
+/* Descriptors that events go to: stdout, stderr, --events-fd. */
+enum { SBX_RUN_OUTS = 3 };
+
 /* Everything a run needs that is not the request's. */
 struct sbx_run_env {
 	struct sbx_backend *backend; /* borrowed */
 	struct sbx_langs *langs;     /* borrowed */
 	struct sbx_sink *sink;       /* borrowed */
 	struct sbx_out
-		*outs[4];  /* borrowed: what the sink writes to, polled for room; NULL-terminated */
+		*outs[SBX_RUN_OUTS +
+		      1];  /* borrowed: what the sink writes to, polled for room; NULL-terminated */
 	int signal_fd;     /* signalfd of INT, TERM, HUP, WINCH (and PIPE), or -1 */
 	uint64_t start_ns; /* of llmsbx */
 	uint64_t queued_ns;      /* when the run was asked for */
