@@ -71,13 +71,6 @@ struct sbx_backend {
 	const struct sbx_backend_ops *ops;
 };
 
-/*
- * Names the n-th sandbox of this process for sbx_box_spec.name: llmsbx-BOOT-PID-STARTTIME-N.  Whatever carries such a name (a
- * cgroup, a container) belongs to a process that anybody can look up, and is removed by sweep when that is gone.
- */
-enum { SBX_BOX_NAME_MAX = 80 };
-int sbx_box_name(char name[SBX_BOX_NAME_MAX], uint64_t n, struct sbx_err *err) SBX_MUST_USE;
-
 /* NULL-terminated list; registry.c. */
 extern const struct sbx_backend_ops *const sbx_backends[];
 const struct sbx_backend_ops *sbx_backend_find(const char *name);

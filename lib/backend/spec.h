@@ -40,7 +40,7 @@ struct sbx_wake {
 };
 
 struct sbx_box_spec {
-	const char *name;    /* llmsbx-BOOT-PID-STARTTIME-N: what gc knows crash leftovers by */
+	const char *name;    /* of lib/proc/owner.h: what gc knows crash leftovers by */
 	const char *workdir; /* inside; default /sandbox */
 	const char *hostname;
 	struct sbx_limits limits;

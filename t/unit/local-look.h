@@ -16,6 +16,7 @@
 #include "lib/base/mem.h"
 #include "lib/event/control.h"
 #include "lib/local/mountinfo.h"
+#include "lib/proc/owner.h"
 #include "t/unit/tap.h"
 
 /* What a machine for testing should have: missed only where nobody asked for strictness. */

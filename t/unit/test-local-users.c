@@ -25,7 +25,7 @@ struct visit {
 static int host_user(const struct visit *visit, int tell, int wait, struct sbx_err *err)
 {
 	struct sbx_box_spec spec;
-	char name[SBX_BOX_NAME_MAX], c;
+	char name[SBX_OWNER_NAME_MAX], c;
 	struct sbx_backend *be;
 	struct sbx_box *box = NULL;
 	pid_t pid = 0;
@@ -38,7 +38,7 @@ static int host_user(const struct visit *visit, int tell, int wait, struct sbx_e
 	/* Whoever changes ids is undumpable, and /proc/self root's: no llmsbx of theirs would be. */
 	ok_int(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
 	be = open_local(err);
-	ok_call(sbx_box_name(name, 2, err));
+	ok_call(sbx_owner_name(name, 2, err));
 	spec = spec_of(name);
 	spec.mounts = visit->mount;
 	spec.n_mounts = visit->mount ? 1 : 0;
@@ -272,11 +272,11 @@ static struct sbx_box *box_with_mount(struct sbx_backend *be, struct sbx_mount *
 				      struct sbx_err *err)
 {
 	struct sbx_err ignored = SBX_ERR_INIT;
-	char name[SBX_BOX_NAME_MAX];
+	char name[SBX_OWNER_NAME_MAX];
 	struct sbx_box *box = NULL;
 	struct sbx_box_spec spec;
 
-	ok_call(sbx_box_name(name, 3, &ignored));
+	ok_call(sbx_owner_name(name, 3, &ignored));
 	spec = spec_of(name);
 	spec.mounts = mount;
 	spec.n_mounts = 1;

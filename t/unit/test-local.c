@@ -10,7 +10,7 @@
 TEST(root_has_two_ids_of_nobody)
 {
 	struct sbx_box_spec spec;
-	char name[SBX_BOX_NAME_MAX], want[128];
+	char name[SBX_OWNER_NAME_MAX], want[128];
 	int fds = count_fds(), before;
 	struct sbx_backend *be;
 	struct sbx_box *box = NULL;
@@ -21,7 +21,7 @@ TEST(root_has_two_ids_of_nobody)
 	if (!needs_root())
 		return;
 	be = open_local(err);
-	ok_call(sbx_box_name(name, 1, err));
+	ok_call(sbx_owner_name(name, 1, err));
 	spec = spec_of(name);
 	if (!ok_call(be->ops->create(be, &spec, &box, err)))
 		return;
@@ -74,12 +74,12 @@ TEST(work_directories)
 		{"/a//b", "'//'"},
 	};
 	struct sbx_backend *be = open_local(err);
-	char name[SBX_BOX_NAME_MAX];
+	char name[SBX_OWNER_NAME_MAX];
 	struct sbx_box_spec spec;
 	struct sbx_box *box;
 
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(cases); i++) {
-		ok_call(sbx_box_name(name, i, err));
+		ok_call(sbx_owner_name(name, i, err));
 		spec = spec_of(name);
 		spec.workdir = cases[i].path;
 		if (cases[i].words) {
@@ -102,11 +102,11 @@ TEST(work_directories)
 TEST(what_was_not_asked_for_is_not_in_the_receipt)
 {
 	struct sbx_backend *be = open_local(err);
-	char name[SBX_BOX_NAME_MAX];
+	char name[SBX_OWNER_NAME_MAX];
 	struct sbx_box_spec spec;
 	struct sbx_box *box;
 
-	ok_call(sbx_box_name(name, 1, err));
+	ok_call(sbx_owner_name(name, 1, err));
 	spec = spec_of(name);
 	spec.limits.memory_bytes = spec.limits.cpu_milli = spec.limits.pids = SBX_UNLIMITED;
 	spec.limits.disk_bytes = spec.limits.tmp_bytes = SBX_UNLIMITED;
@@ -122,7 +122,7 @@ TEST(what_was_not_asked_for_is_not_in_the_receipt)
 		ok(!box->guest_limits_memory && !box->guest_limits_pids);
 		ok_call(be->ops->destroy(be, box, err));
 	}
-	ok_call(sbx_box_name(name, 2, err));
+	ok_call(sbx_owner_name(name, 2, err));
 	spec = spec_of(name);
 	spec.limits.disk_explicit = true;
 	spec.limits.disk_bytes = 200 << 20;
@@ -138,7 +138,7 @@ TEST(many_at_once_share_nothing)
 	enum { MANY = 12 };
 	struct sbx_backend *be = open_local(err);
 	struct sbx_box *box[MANY] = {NULL};
-	char name[SBX_BOX_NAME_MAX];
+	char name[SBX_OWNER_NAME_MAX];
 	struct sbx_box_spec spec;
 	uid_t owner[MANY] = {0};
 
@@ -146,7 +146,7 @@ TEST(many_at_once_share_nothing)
 		struct stat st = {.st_uid = 0};
 		char path[64];
 
-		ok_call(sbx_box_name(name, i, err));
+		ok_call(sbx_owner_name(name, i, err));
 		spec = spec_of(name);
 		if (!ok_call(be->ops->create(be, &spec, &box[i], err)))
 			break;
@@ -175,11 +175,11 @@ TEST(killed_it_leaves_nothing)
 	(void)fflush(stdout);
 	child = fork();
 	if (child == 0) {
-		char name[SBX_BOX_NAME_MAX];
+		char name[SBX_OWNER_NAME_MAX];
 		struct sbx_box_spec spec;
 		struct sbx_box *box;
 
-		if (sbx_box_name(name, 1, err) < 0)
+		if (sbx_owner_name(name, 1, err) < 0)
 			_exit(1);
 		spec = spec_of(name);
 		if (be->ops->create(be, &spec, &box, err) < 0)
@@ -239,7 +239,7 @@ static int woken(void *ctx, struct sbx_err *err)
 TEST(its_making_can_be_ended)
 {
 	struct sbx_backend *be = open_local(err);
-	char name[SBX_BOX_NAME_MAX];
+	char name[SBX_OWNER_NAME_MAX];
 	struct sbx_wake wake = {.woken = woken};
 	struct sbx_box_spec spec;
 	struct sbx_box *box = NULL;
@@ -248,7 +248,7 @@ TEST(its_making_can_be_ended)
 	ok_int(pipe(fds), 0);
 	wake.fd = fds[0];
 	wake.ctx = &fds[0];
-	ok_call(sbx_box_name(name, 1, err));
+	ok_call(sbx_owner_name(name, 1, err));
 	spec = spec_of(name);
 	spec.wake = &wake;
 	ok_int(write(fds[1], "g", 1), 1);
@@ -267,14 +267,14 @@ TEST(its_making_can_be_ended)
 static int with_masked_proc(struct sbx_err *err)
 {
 	struct sbx_backend *be = open_local(err);
-	char name[SBX_BOX_NAME_MAX];
+	char name[SBX_OWNER_NAME_MAX];
 	struct sbx_box_spec spec;
 	struct sbx_box *box;
 
 	ok_int(unshare(CLONE_NEWNS), 0);
 	ok_int(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	ok_int(mount("/dev/null", "/proc/version", NULL, MS_BIND, NULL), 0);
-	ok_call(sbx_box_name(name, 1, err));
+	ok_call(sbx_owner_name(name, 1, err));
 	spec = spec_of(name);
 	if (ok_call(be->ops->create(be, &spec, &box, err))) {
 		int root = open_root(pid_of(box));
@@ -298,7 +298,7 @@ TEST(a_masked_proc_is_shown_as_it_is)
 static int with_chroot(struct sbx_err *err)
 {
 	static const char *const folders[] = {"usr", "proc", "etc", "dev"};
-	char top[] = "/tmp/root", path[64], name[SBX_BOX_NAME_MAX];
+	char top[] = "/tmp/root", path[64], name[SBX_OWNER_NAME_MAX];
 	struct sbx_backend *be = open_local(err);
 	struct sbx_box_spec spec;
 	struct sbx_box *box;
@@ -317,7 +317,7 @@ static int with_chroot(struct sbx_err *err)
 		ok_int(mount(from, path, NULL, MS_BIND, NULL), 0);
 	}
 	ok(chroot(top) == 0 && chdir("/") == 0);
-	ok_call(sbx_box_name(name, 1, err));
+	ok_call(sbx_owner_name(name, 1, err));
 	spec = spec_of(name);
 	ok_fail(be->ops->create(be, &spec, &box, err), SBX_E_UNSUPPORTED, "chroot");
 	be->ops->close(be);
