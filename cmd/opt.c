@@ -22,44 +22,14 @@ enum {
 
 /* --- small things ------------------------------------------------------------------------- */
 
-/*
- * Optimal string alignment distance, given up (as limit) for words that are too long to be options.
- */
-static size_t distance(const char *a, const char *b, size_t limit)
-{
-	enum { MAX = 32 };
-	size_t n = strlen(a), m = strlen(b);
-	size_t d[MAX + 1][MAX + 1];
-
-	if (n > MAX || m > MAX)
-		return limit;
-	for (size_t i = 0; i <= n; i++) {
-		for (size_t j = 0; j <= m; j++) {
-			if (i == 0 || j == 0) {
-				d[i][j] = i + j;
-				continue;
-			}
-			size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-
-			if (d[i - 1][j] + 1 < best)
-				best = d[i - 1][j] + 1;
-			if (d[i][j - 1] + 1 < best)
-				best = d[i][j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    d[i - 2][j - 2] + 1 < best)
-				best = d[i - 2][j - 2] + 1;
-			d[i][j] = best;
-		}
-	}
-	return d[n][m];
-}
-
 bool sbx_near(const char *word, const char *candidate, size_t *best)
 {
 	size_t n = strlen(word), d;
 
 	/* Who wrote the beginning of a name meant that name. */
-	d = n >= 3 && strncmp(word, candidate, n) == 0 ? 1 : distance(word, candidate, *best);
+	d = n >= 3 && strncmp(word, candidate, n) == 0
+		    ? 1
+		    : sbx_str_distance(sbx_str_of(word), candidate);
 	if (d >= *best || d >= n)
 		return false;
 	*best = d;

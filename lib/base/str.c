@@ -111,29 +111,32 @@ bool sbx_str_eq_nocase(struct sbx_str a, const char *b)
 	return true;
 }
 
-static size_t min(size_t a, size_t b)
+static unsigned int min(unsigned int a, unsigned int b)
 {
 	return a < b ? a : b;
 }
 
 size_t sbx_str_distance(struct sbx_str a, const char *b)
 {
-	size_t row[DISTANCE_MAX + 1], n = strlen(b);
+	unsigned char d[DISTANCE_MAX + 1][DISTANCE_MAX + 1];
+	size_t n = strlen(b);
 
 	if (a.n > DISTANCE_MAX || n > DISTANCE_MAX)
 		return SIZE_MAX;
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a.n; i++) {
-		size_t diagonal = row[0];
+	for (size_t i = 0; i <= a.n; i++) {
+		for (size_t j = 0; j <= n; j++) {
+			unsigned int best = (unsigned int)(i + j);
 
-		row[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			size_t replaced = diagonal + (lower(a.p[i - 1]) != lower(b[j - 1]));
-
-			diagonal = row[j];
-			row[j] = min(replaced, min(row[j], row[j - 1]) + 1);
+			if (i > 0 && j > 0) {
+				best = d[i - 1][j - 1];
+				best += lower(a.p[i - 1]) != lower(b[j - 1]);
+				best = min(best, min(d[i - 1][j], d[i][j - 1]) + 1U);
+			}
+			if (i > 1 && j > 1 && lower(a.p[i - 1]) == lower(b[j - 2]) &&
+			    lower(a.p[i - 2]) == lower(b[j - 1]))
+				best = min(best, d[i - 2][j - 2] + 1U);
+			d[i][j] = (unsigned char)best;
 		}
 	}
-	return row[n];
+	return d[a.n][n];
 }

@@ -42,5 +42,8 @@ int sbx_str_u64(struct sbx_str s, uint64_t max, const char *what, uint64_t *ret,
 /* true when strcasecmp would say so, in ASCII whatever the locale. */
 bool sbx_str_eq_nocase(struct sbx_str a, const char *b);
 
-/* How many insertions, deletions and replacements lead from a to b, case ignored; SIZE_MAX for more than 64 bytes. For "did you mean". */
+/*
+ * How many insertions, deletions, replacements and swaps of neighbours lead from a to b, case ignored; SIZE_MAX for more than 64
+ * bytes. For "did you mean".
+ */
 size_t sbx_str_distance(struct sbx_str a, const char *b);
