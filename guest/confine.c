@@ -17,6 +17,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -50,6 +51,9 @@ enum { CAPS = 64 };
 	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |     \
 	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |   \
 	 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER)
+
+#define READ_FILES (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE)
+#define READ       (READ_FILES | LANDLOCK_ACCESS_FS_READ_DIR)
 
 /* As Linux 6.12 has it.  An older kernel takes the longer struct as long as what it does not know is 0. */
 struct ruleset {
@@ -109,18 +113,18 @@ static int landlock_abi(void)
 	return abi >= 2 ? (int)abi : 0;
 }
 
-static int allow_writing(int ruleset, uint64_t handled, const char *path)
+static int allow(int ruleset, uint64_t access, const char *path)
 {
-	struct landlock_path_beneath_attr rule = {.allowed_access = handled};
+	struct landlock_path_beneath_attr rule = {.allowed_access = access};
 	struct stat st;
 	int rc, sys;
 
 	rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
-	/* What the program cannot get at it need not be allowed to change. */
+	/* What the program cannot get at it need not be allowed to use. */
 	if (rule.parent_fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -1;
 	if (fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
-		rule.allowed_access &= WRITE_TO_FILES;
+		rule.allowed_access &= WRITE_TO_FILES | READ_FILES;
 	rc = (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 	sys = errno;
 	close(rule.parent_fd);
@@ -128,14 +132,24 @@ static int allow_writing(int ruleset, uint64_t handled, const char *path)
 	return rc;
 }
 
-/* Reading and executing are not handled, so they stay as the mounts allow them. */
-static int restrict_writing(const struct confine *c)
+static int fail_with(int sys)
+{
+	errno = sys;
+	return -1;
+}
+
+/* Where mounts show no more than may be read, reading and executing are not handled. */
+static int restrict_files(const struct confine *c)
 {
 	struct ruleset attr = {.fs = WRITE_TO_FILES | WRITE_TO_FOLDERS};
 	int abi = landlock_abi(), ruleset, rc = 0, sys;
 
+	if (!abi && c->bare)
+		return fail_with(EOPNOTSUPP);
 	if (!abi)
 		return 0;
+	if (c->bare)
+		attr.fs |= READ;
 	if (abi < 3)
 		attr.fs &= ~LANDLOCK_ACCESS_FS_TRUNCATE;
 	if (abi < 5)
@@ -148,8 +162,10 @@ static int restrict_writing(const struct confine *c)
 	/* By the program's rights: a place below its own folder is shut to the guest, which has none on files. */
 	setfsgid(c->gid);
 	setfsuid(c->uid);
-	for (int i = 0; rc == 0 && i < CONFINE_WRITABLE && c->writable[i]; i++)
-		rc = allow_writing(ruleset, attr.fs, c->writable[i]);
+	for (int i = 0; rc == 0 && i < CONFINE_PATHS && c->writable[i]; i++)
+		rc = allow(ruleset, attr.fs, c->writable[i]);
+	for (int i = 0; rc == 0 && c->bare && i < CONFINE_PATHS && c->readable[i]; i++)
+		rc = allow(ruleset, READ, c->readable[i]);
 	sys = errno;
 	setfsuid(geteuid());
 	setfsgid(getegid());
@@ -230,18 +246,23 @@ static int set_ids(const struct confine *c, struct confine_fail *fail)
  * SPEC_ALLOW: kernels before 5.16 slow a filtered process down by up to a third, against side channels that nothing else here
  * keeps closed; newer ones ignore the flag.  FIXME: drop it, and both fallbacks (4.17 and 3.17), once these are the minimum.
  */
-static int install_filter(bool one_id)
+static int install_filter(const struct confine *c)
 {
+	static const struct {
+		const struct sock_filter *filter;
+		unsigned short len;
+	} filters[2][2] = {
+		{{seccomp_filter, SBX_ARRAY_SIZE(seccomp_filter)},
+		 {seccomp_filter_one_id, SBX_ARRAY_SIZE(seccomp_filter_one_id)}},
+		{{seccomp_filter_bare, SBX_ARRAY_SIZE(seccomp_filter_bare)},
+		 {seccomp_filter_bare_one_id, SBX_ARRAY_SIZE(seccomp_filter_bare_one_id)}},
+	};
 	struct { /* struct sock_fprog, which does not say that the kernel only reads */
 		unsigned short len;
 		const struct sock_filter *filter;
-	} prog = {SBX_ARRAY_SIZE(seccomp_filter), seccomp_filter};
+	} prog = {filters[c->bare][c->one_id].len, filters[c->bare][c->one_id].filter};
 	long rc;
 
-	if (one_id) {
-		prog.len = SBX_ARRAY_SIZE(seccomp_filter_one_id);
-		prog.filter = seccomp_filter_one_id;
-	}
 	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog);
 	if (rc < 0 && errno == EINVAL)
 		rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
@@ -258,14 +279,17 @@ int confine_apply(const struct confine *c, struct confine_fail *fail)
 	umask(c->umask);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_at(fail, "no_new_privs", errno);
-	if (c->landlock && restrict_writing(c) < 0)
+	if (c->landlock && restrict_files(c) < 0)
 		return fail_at(fail, "landlock", errno);
 	drop_bounding_set();
 	if (set_ids(c, fail) < 0)
 		return -1;
 	if (drop_capabilities() < 0)
 		return fail_at(fail, "capset", errno);
-	if (c->seccomp && install_filter(c->one_id) < 0)
+	/* With the guest it ends; where that is process 1 it does so anyway. */
+	if (c->bare && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return fail_at(fail, "PDEATHSIG", errno);
+	if (c->seccomp && install_filter(c) < 0)
 		return fail_at(fail, "seccomp", errno);
 	return 0;
 }

@@ -11,13 +11,14 @@
 
 #include "lib/guest/facts.h"
 
-enum { CONFINE_RLIMITS = 16, CONFINE_WRITABLE = 65 };
+enum { CONFINE_RLIMITS = 16, CONFINE_PATHS = 65 };
 
 struct confine {
 	uid_t uid;
 	gid_t gid;
 	bool one_id; /* guest and program share their id: no setuid is possible or needed, the filter protects the guest */
 	bool seccomp, landlock; /* install them */
+	bool bare; /* no namespace holds it: Landlock holds reading as well, the filter what else is shared */
 	struct {
 		int resource;
 		uint64_t
@@ -25,7 +26,8 @@ struct confine {
 	} rlimit[CONFINE_RLIMITS];
 	unsigned int n_rlimits;
 	const char *writable
-		[CONFINE_WRITABLE]; /* folders Landlock leaves writable, NULL-terminated: /sandbox /tmp /dev ... */
+		[CONFINE_PATHS]; /* folders Landlock leaves writable, NULL-terminated: /sandbox /tmp /dev ... */
+	const char *readable[CONFINE_PATHS]; /* where bare: what else may be read and executed */
 	unsigned int umask;
 	int oom_score_adj; /* written first */
 };

@@ -50,13 +50,34 @@ size_t chan_pending(const struct chan *ch);
 void chan_flush(
 	struct chan *ch); /* what can be written now; the guest ends when the host is gone */
 
+struct guest;
+
 /* ---- usage.c: what the tree takes, for bounds that no cgroup holds */
 
 struct tree {
 	uint64_t memory_bytes, cpu_ns;
 };
 /* exact: memory that several share counts once, which takes longer; else it is never less than that. */
-void tree_measure(bool exact, struct tree *ret);
+void tree_measure(const struct guest *g, bool exact, struct tree *ret);
+
+/* ---- disk.c */
+
+bool disk_fits(
+	struct
+	guest *g); /* in what the program may write; true also when it is too early to look again */
+
+/* ---- tree.c: who is in it, and its end */
+
+struct tree_pids {
+	pid_t *v; /* owned */
+	size_t n, cap;
+};
+void tree_list(struct tree_pids *ret); /* what is below this process */
+
+/* Ends every process of the sandbox but this one; without a namespace, what is forked meanwhile may be left. */
+void tree_kill(const struct guest *g);
+/* Where this process's end is not theirs: until none is left. */
+void tree_end(const struct guest *g);
 
 /* ---- prog.c, spawn.c: the program */
 
@@ -137,12 +158,14 @@ struct files {
 struct guest {
 	struct chan chan;
 	const char *digest;
+	bool bare;  /* no namespace holds the program: this process is no process 1 */
 	bool ready; /* SETUP came */
 	uint32_t uid, gid;
 	bool one_id, limit_memory, limit_pids;
 	uint64_t memory_bytes, pids, nofile;
-	uint32_t n_writable;
-	char *writable[SBX_WIRE_LIST_MAX];
+	uint32_t n_writable, n_readable;
+	char *writable[SBX_WIRE_LIST_MAX], *readable[SBX_WIRE_LIST_MAX];
+	uint64_t disk_bytes, disk_next_ns;
 	int signal_fd;
 	struct prog prog;
 	struct files files;
@@ -169,7 +192,7 @@ void prog_release(struct prog *p); /* back to none */
 unsigned int prog_poll(struct guest *g, struct pollfd *fds);
 void prog_ready(struct guest *g, const struct pollfd *fds, unsigned int n);
 void prog_reap(struct guest *g);
-void prog_ended(struct prog *p, pid_t pid, int status,
+void prog_ended(struct guest *g, pid_t pid, int status,
 		const struct rusage *usage); /* of any child */
 uint64_t
 prog_next_ns(const struct guest *g); /* when prog_tick wants to be called; UINT64_MAX: never */

@@ -90,6 +90,10 @@ static void take_setup(struct guest *g, const struct sbx_frame *f)
 	g->n_writable = m.n_writable;
 	for (uint32_t i = 0; i < m.n_writable; i++)
 		g->writable[i] = keep(m.writable[i]);
+	g->n_readable = m.n_readable;
+	for (uint32_t i = 0; i < m.n_readable; i++)
+		g->readable[i] = keep(m.readable[i]);
+	g->disk_bytes = m.disk_bytes;
 	take_rights(g);
 	g->files.workdir = open(m.workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (g->files.workdir < 0)
@@ -266,6 +270,8 @@ void guest_release(struct guest *g)
 	files_release(&g->files);
 	for (uint32_t i = 0; i < g->n_writable; i++)
 		free(g->writable[i]);
+	for (uint32_t i = 0; i < g->n_readable; i++)
+		free(g->readable[i]);
 	close_fd(&g->signal_fd);
 }
 

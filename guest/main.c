@@ -11,6 +11,8 @@
 
 #include "guest-digest.h"
 
+static struct guest guest;
+
 /* The exit of process 1 ends the namespace and with it everything in it.  Descriptor 2 is /dev/null or an engine's log. */
 void die(const char *why)
 {
@@ -19,6 +21,7 @@ void die(const char *why)
 	(void)!write(2, "llmsbx-guest: ", 14);
 	(void)!write(2, why, strlen(why));
 	(void)!write(2, "\n", 1);
+	tree_end(&guest);
 	_exit(1);
 }
 
@@ -50,16 +53,21 @@ static void own_descriptors(void)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* usage: llmsbx-guest [IN OUT], the descriptors of its channel; 0 and 1 where an engine attaches them. */
+/*
+ * usage: llmsbx-guest [IN OUT [bare]], the descriptors of its channel; 0 and 1 where an engine attaches them.  bare: without
+ * namespaces, it ends what is below it and not all that it can see.
+ */
 int main(int argc, char **argv)
 {
-	static struct guest guest;
 	sigset_t all;
 
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "llmsbx-guest", 0, 0, 0);
+	guest.bare = argc > 3 && strcmp(argv[3], "bare") == 0;
+	if (guest.bare && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		die("cannot become the one that reaps");
 	/* It ends all that it can see. */
-	if (getpid() != 1)
+	if (getpid() != 1 && !guest.bare)
 		die("only as process 1 of a pid namespace");
 	own_descriptors();
 	sigfillset(&all);

@@ -122,6 +122,8 @@ static bool disk_full(const struct guest *g)
 {
 	struct statvfs fs;
 
+	if (g->bare) /* its file systems are the host's */
+		return g->prog.how == SBX_WIRE_DISK;
 	return (fstatvfs(g->files.workdir, &fs) == 0 && no_room(&fs)) ||
 	       (statvfs("/tmp", &fs) == 0 && no_room(&fs)) ||
 	       (statvfs("/dev/shm", &fs) == 0 && no_room(&fs));
@@ -201,20 +203,19 @@ void prog_go(struct guest *g, const struct sbx_frame *f)
 	close_fd(&p->hold);
 }
 
-/* Everything but this process, and again a little later.  In any other process that would be the whole machine. */
-static void kill_tree(struct prog *p)
+/* And again a little later. */
+static void kill_tree(struct guest *g)
 {
-	if (getpid() == 1)
-		(void)kill(-1, SIGKILL);
-	p->tick_ns = now_ns() + REKILL_NS;
+	tree_kill(g);
+	g->prog.tick_ns = now_ns() + REKILL_NS;
 }
 
 /* Why it ends is kept the first time only. */
-static void end_tree(struct prog *p, uint8_t how)
+static void end_tree(struct guest *g, uint8_t how)
 {
-	if (p->how == 0)
-		p->how = how;
-	kill_tree(p);
+	if (g->prog.how == 0)
+		g->prog.how = how;
+	kill_tree(g);
 }
 
 void prog_kill(struct guest *g, const struct sbx_frame *f)
@@ -229,7 +230,7 @@ void prog_kill(struct guest *g, const struct sbx_frame *f)
 	if (p->req != f->req || p->state < PROG_HELD || p->state > PROG_RUNNING)
 		return;
 	if (sig == 0)
-		end_tree(p, SBX_WIRE_KILLED);
+		end_tree(g, SBX_WIRE_KILLED);
 	else if (kill(-p->pid, (int)sig) != 0) /* not the leader of a group yet */
 		(void)kill(p->pid, (int)sig);
 }
@@ -255,8 +256,9 @@ static uint64_t timeval_ns(struct timeval tv)
 	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;
 }
 
-void prog_ended(struct prog *p, pid_t pid, int status, const struct rusage *usage)
+void prog_ended(struct guest *g, pid_t pid, int status, const struct rusage *usage)
 {
+	struct prog *p = &g->prog;
 	uint64_t rss = (uint64_t)usage->ru_maxrss * 1024;
 
 	p->cpu_user_ns += timeval_ns(usage->ru_utime);
@@ -269,7 +271,7 @@ void prog_ended(struct prog *p, pid_t pid, int status, const struct rusage *usag
 	p->end_ns = now_ns();
 	p->pid = 0;
 	p->state = PROG_DRAIN;
-	kill_tree(p);
+	kill_tree(g);
 }
 
 void prog_reap(struct guest *g)
@@ -279,7 +281,7 @@ void prog_reap(struct guest *g)
 	pid_t pid;
 
 	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
-		prog_ended(&g->prog, pid, status, &usage);
+		prog_ended(g, pid, status, &usage);
 }
 
 static bool has_children(void)
@@ -396,13 +398,14 @@ void prog_stdin_eof(struct guest *g)
 }
 
 /* Counts n bytes that the program wrote; how many of them are still to be sent. */
-static uint32_t count_output(struct prog *p, uint8_t stream, size_t n)
+static uint32_t count_output(struct guest *g, uint8_t stream, size_t n)
 {
+	struct prog *p = &g->prog;
 	uint64_t before = p->bytes[stream - 1];
 
 	p->bytes[stream - 1] = before + n;
 	if (before + n > p->kill_output && p->state == PROG_RUNNING)
-		end_tree(p, SBX_WIRE_OUTPUT);
+		end_tree(g, SBX_WIRE_OUTPUT);
 	if (before + n <= p->max_output)
 		return (uint32_t)n;
 	return before < p->max_output ? (uint32_t)(p->max_output - before) : 0;
@@ -454,7 +457,7 @@ static void read_output(struct guest *g, uint8_t stream, int *fd)
 			close_fd(fd);
 			return;
 		}
-		kept = count_output(p, stream, (size_t)n);
+		kept = count_output(g, stream, (size_t)n);
 		if (kept > 0) {
 			chan_send_data(&g->chan, stream, p->req, kept);
 			p->credit[stream] -= kept;
@@ -542,7 +545,7 @@ static bool ending(const struct prog *p)
 static bool polls(const struct guest *g)
 {
 	return g->prog.state == PROG_RUNNING &&
-	       (g->limit_memory || g->prog.cpu_limit_ns != UINT64_MAX);
+	       (g->bare || g->limit_memory || g->prog.cpu_limit_ns != UINT64_MAX);
 }
 
 uint64_t prog_next_ns(const struct guest *g)
@@ -559,13 +562,15 @@ static void check_bounds(struct guest *g)
 	struct prog *p = &g->prog;
 	struct tree tree;
 
-	tree_measure(false, &tree);
+	tree_measure(g, false, &tree);
 	if (g->limit_memory && tree.memory_bytes > g->memory_bytes)
-		tree_measure(true, &tree);
+		tree_measure(g, true, &tree);
 	if (g->limit_memory && tree.memory_bytes > g->memory_bytes)
-		end_tree(p, SBX_WIRE_OOM);
+		end_tree(g, SBX_WIRE_OOM);
+	if (!disk_fits(g))
+		end_tree(g, SBX_WIRE_DISK);
 	if (tree.cpu_ns + p->cpu_user_ns + p->cpu_sys_ns > p->cpu_limit_ns)
-		end_tree(p, SBX_WIRE_CPU_TIMEOUT);
+		end_tree(g, SBX_WIRE_CPU_TIMEOUT);
 }
 
 void prog_tick(struct guest *g)
@@ -573,10 +578,10 @@ void prog_tick(struct guest *g)
 	struct prog *p = &g->prog;
 
 	if (ending(p)) {
-		kill_tree(p);
+		kill_tree(g);
 		finish(g);
 	} else if (p->state == PROG_RUNNING && now_ns() >= p->deadline_ns) {
-		end_tree(p, SBX_WIRE_TIMEOUT);
+		end_tree(g, SBX_WIRE_TIMEOUT);
 	} else if (polls(g)) {
 		p->tick_ns = now_ns() + POLL_NS;
 		check_bounds(g);

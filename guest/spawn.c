@@ -25,7 +25,7 @@ enum {
 	PROGRAM_UMASK = 077,
 };
 
-_Static_assert((int)CONFINE_WRITABLE > (int)SBX_WIRE_LIST_MAX, "no folder of SETUP is left out");
+_Static_assert((int)CONFINE_PATHS > (int)SBX_WIRE_LIST_MAX, "no folder of SETUP is left out");
 
 /* ---- the child */
 
@@ -77,6 +77,11 @@ static void fill_confine(const struct guest *g, struct confine *c)
 		bound(c, RLIMIT_DATA, g->memory_bytes);
 	for (uint32_t i = 0; i < g->n_writable; i++)
 		c->writable[i] = g->writable[i];
+	c->bare = g->bare;
+	for (uint32_t i = 0; i < g->n_readable; i++)
+		c->readable[i] = g->readable[i];
+	if (g->bare)
+		bound(c, RLIMIT_FSIZE, g->disk_bytes);
 }
 
 /* execve with a search of the program's own PATH; never a shell for a file without a magic number. */

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <unistd.h>
@@ -76,45 +77,67 @@ static uint64_t proportional(int dir, const char *pid, gid_t programs, uint64_t 
 	return number(&p) * 1024;
 }
 
-static void measure(DIR *dir, gid_t programs, bool exact, struct tree *ret)
+static void measure_one(int dir, const char *pid, gid_t programs, bool exact, struct tree *ret)
 {
 	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	struct dirent *entry;
+	const char *p;
 	char buf[512];
 
-	while ((entry = readdir(dir))) {
-		const char *p = buf;
+	p = buf;
+	if (read_small(dir, pid, "statm", buf)) {
+		uint64_t rss;
 
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' ||
-		    strcmp(entry->d_name, "1") == 0)
-			continue;
-		if (read_small(dirfd(dir), entry->d_name, "statm", buf)) {
-			uint64_t rss;
-
-			(void)number(&p);
-			rss = number(&p) * page;
-			ret->memory_bytes +=
-				exact ? proportional(dirfd(dir), entry->d_name, programs, rss)
-				      : rss;
-		}
-		if (read_small(dirfd(dir), entry->d_name, "stat", buf))
-			ret->cpu_ns += cpu_ticks(buf) * tick_ns;
+		(void)number(&p);
+		rss = number(&p) * page;
+		ret->memory_bytes += exact ? proportional(dir, pid, programs, rss) : rss;
 	}
+	if (read_small(dir, pid, "stat", buf))
+		ret->cpu_ns += cpu_ticks(buf) * tick_ns;
+}
+
+/* All that a namespace shows but process 1, which is this one. */
+static void measure_all(DIR *dir, gid_t programs, bool exact, struct tree *ret)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
+		    strcmp(entry->d_name, "1") != 0)
+			measure_one(dirfd(dir), entry->d_name, programs, exact, ret);
+	}
+}
+
+static void measure_below(DIR *dir, gid_t programs, bool exact, struct tree *ret)
+{
+	struct tree_pids pids;
+
+	tree_list(&pids);
+	for (size_t i = 0; i < pids.n; i++) {
+		char digits[12], *p = digits + sizeof(digits);
+		pid_t pid = pids.v[i];
+
+		*--p = '\0';
+		do
+			*--p = (char)('0' + pid % 10);
+		while ((pid /= 10) > 0);
+		measure_one(dirfd(dir), p, programs, exact, ret);
+	}
+	free(pids.v);
 }
 
 /*
  * As the group that /proc hides nothing from (its gid=): with the program's, which files are touched with, one that made itself
  * undumpable could not be seen.
  */
-void tree_measure(bool exact, struct tree *ret)
+void tree_measure(const struct guest *g, bool exact, struct tree *ret)
 {
 	gid_t programs = (gid_t)setfsgid(getegid());
 	DIR *dir = opendir("/proc");
 
 	*ret = (struct tree){0};
 	if (dir) {
-		measure(dir, programs, exact, ret);
+		(g->bare ? measure_below : measure_all)(dir, programs, exact, ret);
 		closedir(dir);
 	}
 	setfsgid(programs);

@@ -27,7 +27,9 @@ struct sbx_box {
 	bool guest_limits_memory; /* nothing outside bounds it: the guest must, by RLIMIT_DATA and polling */
 	bool guest_limits_pids; /* the same, by RLIMIT_NPROC */
 	uid_t guest_uid;        /* inside */
-	int lost_fd;            /* readable when the box died (a pidfd), or -1 */
+	const struct sbx_box_bare
+		*bare; /* borrowed from the backend's box; NULL: it has namespaces */
+	int lost_fd;   /* readable when the box died (a pidfd), or -1 */
 };
 
 /* What the box's counters say now.  has_* false: this backend cannot know. */

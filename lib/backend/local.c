@@ -59,6 +59,7 @@
 #include "lib/base/mem.h"
 #include "lib/guest/image.h"
 #include "lib/json/write.h"
+#include "lib/local/bare.h"
 #include "lib/local/cgroup.h"
 #include "lib/local/child.h"
 #include "lib/local/host.h"
@@ -87,6 +88,8 @@ struct local_box {
 	int pidfd; /* box.lost_fd is the same one */
 	struct sbx_ids ids;
 	struct sbx_cgroup *cgroup;
+	bool is_bare; /* without namespaces */
+	struct sbx_bare bare;
 };
 
 static struct local *local_of(struct sbx_backend *be)
@@ -233,15 +236,12 @@ static void mounts_receipt(const struct sbx_box_spec *spec, int proc_refused,
 	sbx_receipt_set(receipt, SBX_CTL_DEVICES, SBX_HELD_ENFORCED, "a /dev of 12 nodes, nodev");
 }
 
-static void fill_receipt(const struct local *local, const struct sbx_box_spec *spec,
-			 struct local_box *box, int proc_refused)
+static void fill_receipt(const struct sbx_box_spec *spec, int proc_refused,
+			 struct sbx_receipt *receipt)
 {
-	struct sbx_receipt *receipt = &box->box.receipt;
-
 	sbx_receipt_set(receipt, SBX_CTL_NAMESPACES, SBX_HELD_ENFORCED,
 			"user mount pid ipc uts net cgroup");
 	mounts_receipt(spec, proc_refused, receipt);
-	user_receipt(local, &box->ids, receipt);
 	disk_receipt(&spec->limits, receipt);
 	if (spec->network == SBX_NET_NONE)
 		sbx_receipt_set(receipt, SBX_CTL_NETWORK, SBX_HELD_ENFORCED,
@@ -249,6 +249,12 @@ static void fill_receipt(const struct local *local, const struct sbx_box_spec *s
 	else
 		sbx_receipt_set(receipt, SBX_CTL_NETWORK, SBX_HELD_UNSUPPORTED,
 				"full is not built yet, so there is loopback only");
+}
+
+static void guest_limits(struct local_box *box)
+{
+	const struct sbx_receipt *receipt = &box->box.receipt;
+
 	box->box.guest_limits_memory = receipt->control[SBX_CTL_MEMORY].held == SBX_HELD_DEGRADED;
 	box->box.guest_limits_pids = receipt->control[SBX_CTL_PIDS].held == SBX_HELD_DEGRADED;
 }
@@ -293,6 +299,11 @@ static int end_process(struct local_box *box, struct sbx_err *err)
 
 	if (box->pid <= 0)
 		return 0;
+	/* Without namespaces it must end the rest before it ends itself. */
+	if (box->is_bare) {
+		sbx_stream_free(SBX_TAKE(box->box.stream));
+		(void)wait_readable(box->pidfd, END_NS);
+	}
 	(void)syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
 	if (wait_readable(box->pidfd, END_NS) < 0)
 		return sbx_fail(err, SBX_E_TIMEOUT,
@@ -312,6 +323,8 @@ static int end_box(struct local_box *box, struct sbx_err *err)
 
 	sbx_stream_free(box->box.stream);
 	if (sbx_cgroup_remove(box->cgroup, result < 0 ? &later : err) < 0)
+		result = -1;
+	if (box->is_bare && sbx_bare_remove(&box->bare, result < 0 ? &later : err) < 0)
 		result = -1;
 	sbx_close(box->pidfd);
 	sbx_ids_release(&box->ids);
@@ -366,14 +379,16 @@ static int say(struct local_box *box, enum sbx_child_word word)
 /* Clones; where v2's cgroup is refused, without it. */
 static int clone_child(struct local_box *box, struct sbx_err *err)
 {
+	pid_t (*const clone)(int, int *, struct sbx_err *) =
+		box->is_bare ? sbx_ns_clone_none : sbx_ns_clone;
 	int cgroup = sbx_cgroup_clone_fd(box->cgroup);
 
-	box->pid = sbx_ns_clone(cgroup, &box->pidfd, err);
+	box->pid = clone(cgroup, &box->pidfd, err);
 	if (box->pid < 0 && cgroup >= 0) {
 		struct sbx_err first = *err;
 
 		sbx_err_clear(err);
-		box->pid = sbx_ns_clone(-1, &box->pidfd, err);
+		box->pid = clone(-1, &box->pidfd, err);
 		if (box->pid > 0)
 			sbx_cgroup_refused(box->cgroup, first.sys);
 	}
@@ -387,7 +402,7 @@ static int lead(struct local_box *box, const struct sbx_child *child, int status
 	const struct sbx_wake *wake = child->root.spec->wake;
 	unsigned int processors = 0;
 
-	if (sbx_idmap_write(&box->ids, box->pid, err) < 0) {
+	if (!box->is_bare && sbx_idmap_write(&box->ids, box->pid, err) < 0) {
 		/* A child that failed meanwhile is why, and knows better. */
 		if (wait_readable(status_fd, 0) < 0)
 			return -1;
@@ -432,8 +447,29 @@ static int start(struct local_box *box, struct sbx_child *child, struct sbx_chil
 	return lead(box, child, status_read, status, err);
 }
 
-static int make(struct local *local, const struct sbx_box_spec *spec, struct local_box *box,
-		struct sbx_child *child, struct sbx_err *err)
+/* A caller who is not root has no ids to give where no namespace maps them. */
+static void own_id(const struct local *local, struct sbx_ids *ids)
+{
+	if (local->pool.kind == SBX_IDS_ROOT)
+		return;
+	sbx_ids_release(ids);
+	*ids = (struct sbx_ids){
+		.kind = SBX_IDS_SINGLE,
+		.one_id = true,
+		.callers = true,
+		.in_uid = local->pool.uid,
+		.in_gid = local->pool.gid,
+		.guest_uid = local->pool.uid,
+		.guest_gid = local->pool.gid,
+		.uid = local->pool.uid,
+		.gid = local->pool.gid,
+		.lock_fd = -1,
+	};
+}
+
+/* why: NULL, or why there can be no namespaces, and the box does without. */
+static int make(struct local *local, const struct sbx_box_spec *spec, const char *why,
+		struct local_box *box, struct sbx_child *child, struct sbx_err *err)
 {
 	struct sbx_child_status status = {.ready = false};
 
@@ -441,6 +477,8 @@ static int make(struct local *local, const struct sbx_box_spec *spec, struct loc
 		    0 ||
 	    sbx_cgroup_make(local->cgroups, spec, &box->cgroup, err) < 0)
 		return -1;
+	if (why)
+		own_id(local, &box->ids);
 	child->ids = box->ids;
 	child->root = (struct sbx_root){
 		.spec = spec,
@@ -451,34 +489,62 @@ static int make(struct local *local, const struct sbx_box_spec *spec, struct loc
 	};
 	if (sbx_root_prepare(&child->root, err) < 0)
 		return -1;
+	if (why) {
+		box->is_bare = true;
+		box->box.bare = &box->bare.at;
+		child->bare = &box->bare;
+		if (sbx_bare_make(&box->bare, &child->root, why, err) < 0)
+			return -1;
+	}
 	if (start(box, child, &status, err) < 0)
 		return -1;
-	fill_receipt(local, spec, box, status.proc_refused);
+	user_receipt(local, &box->ids, &box->box.receipt);
+	if (why)
+		sbx_bare_receipt(&box->bare, &child->root, &box->box.receipt);
+	else
+		fill_receipt(spec, status.proc_refused, &box->box.receipt);
+	guest_limits(box);
 	return 0;
+}
+
+/* One try; NULL when it failed, and then nothing of it is left. */
+static struct local_box *try(struct local *local, const struct sbx_box_spec *spec, const char *why,
+			     struct sbx_err *err)
+{
+	struct local_box *box = sbx_new(struct local_box);
+	struct sbx_child *child = sbx_new(struct sbx_child);
+	struct sbx_err ignored = SBX_ERR_INIT;
+	int result;
+
+	box->box.be = &local->be;
+	box->box.lost_fd = box->pidfd = box->ids.lock_fd = -1;
+	result = make(local, spec, why, box, child, err);
+	sbx_root_release(&child->root);
+	free(child);
+	if (result == 0)
+		return box;
+	(void)end_box(box, &ignored);
+	return NULL;
 }
 
 static int local_create(struct sbx_backend *be, const struct sbx_box_spec *spec,
 			struct sbx_box **ret, struct sbx_err *err)
 {
 	struct local *local = local_of(be);
-	struct sbx_err ignored = SBX_ERR_INIT;
-	struct sbx_child *child;
+	char why[SBX_NS_WHY_MAX];
 	struct local_box *box;
-	int result;
 
 	if (prepare(local, err) < 0 || sbx_cgroups_sweep(local->cgroups, true, NULL, err) < 0)
 		return -1;
-	box = sbx_new(struct local_box);
-	box->box.be = be;
-	box->box.lost_fd = box->pidfd = box->ids.lock_fd = -1;
-	child = sbx_new(struct sbx_child);
-	result = make(local, spec, box, child, err);
-	sbx_root_release(&child->root);
-	free(child);
-	if (result < 0) {
-		(void)end_box(box, &ignored);
-		return -1;
+	box = try(local, spec, NULL, err);
+	if (!box && spec->accept_bare && sbx_ns_forbidden(err, why)) {
+		sbx_err_clear(err);
+		if (sbx_bare_sweep(NULL, err) < 0)
+			return -1;
+		box = try(local, spec, why, err);
 	}
+	if (!box)
+		return -1;
 	box->box.one_id = box->ids.one_id;
 	box->box.guest_uid = box->ids.one_id ? box->ids.in_uid : 0;
 	*ret = &box->box;
@@ -526,7 +592,9 @@ static int local_sweep(struct sbx_backend *be, struct sbx_strv *removed, struct 
 
 	if (prepare(local, err) < 0)
 		return -1;
-	return sbx_cgroups_sweep(local->cgroups, false, removed, err);
+	if (sbx_cgroups_sweep(local->cgroups, false, removed, err) < 0)
+		return -1;
+	return sbx_bare_sweep(removed, err);
 }
 
 static void plan_mounts(const struct local *local, const struct sbx_box_spec *spec,

@@ -52,5 +52,15 @@ struct sbx_box_spec {
 	uid_t uid;          /* of the program, inside; default 65532 */
 	gid_t gid;
 	bool read_only;              /* the root; default true */
+	bool accept_bare;            /* where namespaces are forbidden, without any */
 	const struct sbx_wake *wake; /* NULL: nothing ends it early */
+};
+
+/* Where no namespace gives a sandbox places and ids of its own: those of the host that it has. */
+struct sbx_box_bare {
+	char *workdir, *tmp;      /* owned */
+	struct sbx_strv readable; /* what else of the host may be read */
+	uid_t uid;
+	gid_t gid;
+	uint64_t pids_beside; /* processes of others that count for the same limit */
 };

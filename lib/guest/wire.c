@@ -153,6 +153,8 @@ void sbx_code_setup(struct sbx_coder *c, struct sbx_wire_setup *m)
 	sbx_code_u64(c, &m->nofile);
 	sbx_code_str(c, &m->workdir);
 	code_list(c, &m->n_writable, m->writable);
+	code_list(c, &m->n_readable, m->readable);
+	sbx_code_u64(c, &m->disk_bytes);
 }
 
 void sbx_code_hello(struct sbx_coder *c, struct sbx_wire_hello *m)

@@ -120,6 +120,10 @@ struct sbx_wire_setup {
 	const char *workdir;
 	uint32_t n_writable; /* folders that stay writable under Landlock */
 	const char *writable[SBX_WIRE_LIST_MAX];
+	/* Where no namespace holds the program: */
+	uint32_t n_readable; /* what else it may read and execute */
+	const char *readable[SBX_WIRE_LIST_MAX];
+	uint64_t disk_bytes; /* of a file, and of all together */
 };
 void sbx_code_setup(struct sbx_coder *c, struct sbx_wire_setup *m);
 
@@ -204,6 +208,7 @@ enum sbx_wire_how {
 	SBX_WIRE_OOM,    /* the guest's own bound, where no cgroup has one */
 	SBX_WIRE_OUTPUT, /* more than kill_output */
 	SBX_WIRE_KILLED, /* the host asked for it */
+	SBX_WIRE_DISK,   /* the guest's own bound, where no file system has one */
 	SBX_WIRE_FAILED, /* it never ran: step and sys say why */
 };
 struct sbx_wire_end {

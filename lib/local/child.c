@@ -199,18 +199,54 @@ static void tell(const struct sbx_child *child, const struct sbx_err *err)
 	(void)!write(child->status_fd, &status, sizeof(status));
 }
 
+/* In namespaces. */
+static int enter(struct sbx_child *child, struct sbx_err *err)
+{
+	if (as_caller(child, err) < 0 || hear(child->channel_fd, SBX_CHILD_MAPPED, err) < 0 ||
+	    become_root_inside(&child->ids, err) < 0 || sbx_root_build(&child->root, err) < 0 ||
+	    hear(child->channel_fd, SBX_CHILD_GO, err) < 0)
+		return -1;
+	return as_guest(child, err);
+}
+
+/*
+ * Without any.  Its parent's end must not be its own end, which would end nothing else: it hears of it on the channel, and ends the
+ * program first.  Without root's rights there are none to give up.
+ */
+static int stay(struct sbx_child *child, int *guest_fd, struct sbx_err *err)
+{
+	(void)setsid();
+	if (hear(child->channel_fd, SBX_CHILD_MAPPED, err) < 0 ||
+	    hear(child->channel_fd, SBX_CHILD_GO, err) < 0)
+		return -1;
+	*guest_fd = fcntl(child->bare->guest_fd, F_DUPFD_CLOEXEC, ABOVE);
+	if (*guest_fd < 0)
+		return sbx_fail_sys(err, errno, "cannot arrange descriptors");
+	if (arrange_descriptors(child, err) < 0)
+		return -1;
+	(void)umask(077);
+	reset_signals();
+	if (geteuid() == 0)
+		return drop_capabilities(child->ids.one_id, err);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return sbx_fail_sys(err, errno, "cannot set no_new_privs");
+	return 0;
+}
+
 void sbx_child_run(struct sbx_child *child)
 {
-	char name[] = "llmsbx-guest", fd[] = "3";
-	char *const argv[] = {name, fd, fd, NULL}, *const env[] = {NULL};
+	char name[] = "llmsbx-guest", fd[] = "3", bare[] = "bare";
+	char *const argv[] = {name, fd, fd, child->bare ? bare : NULL, NULL}, *const env[] = {NULL};
 	struct sbx_err err = SBX_ERR_INIT;
+	int guest_fd = -1;
 
 	sbx_close(child->parent_fd);
-	if (as_caller(child, &err) == 0 && hear(child->channel_fd, SBX_CHILD_MAPPED, &err) == 0 &&
-	    become_root_inside(&child->ids, &err) == 0 && sbx_root_build(&child->root, &err) == 0 &&
-	    hear(child->channel_fd, SBX_CHILD_GO, &err) == 0 && as_guest(child, &err) == 0) {
+	if ((child->bare ? stay(child, &guest_fd, &err) : enter(child, &err)) == 0) {
 		tell(child, &err);
-		(void)execve(SBX_ROOT_GUEST, argv, env);
+		if (child->bare)
+			(void)syscall(SYS_execveat, guest_fd, "", argv, env, AT_EMPTY_PATH);
+		else
+			(void)execve(SBX_ROOT_GUEST, argv, env);
 		(void)sbx_fail_sys(&err, errno, "cannot start the guest in the sandbox");
 	}
 	tell(child, &err);

@@ -5,6 +5,7 @@
 
 #include "lib/base/attr.h"
 #include "lib/base/err.h"
+#include "lib/local/bare.h"
 #include "lib/local/ids.h"
 #include "lib/local/root.h"
 
@@ -25,7 +26,8 @@ struct sbx_child_status {
 struct sbx_child {
 	struct sbx_root root;
 	struct sbx_ids ids;
-	int channel_fd, status_fd; /* the child's ends */
+	int channel_fd, status_fd;   /* the child's ends */
+	const struct sbx_bare *bare; /* NULL: in namespaces */
 	int parent_fd; /* the other end of the channel: only without a copy here does its end show */
 };
 

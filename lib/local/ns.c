@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -72,19 +74,18 @@ static const char *why_not(int num)
 	return "they are refused (a container's seccomp profile, a security module, or a chroot)";
 }
 
-static const char *const not_built =
-	"--accept-missing=namespaces, to run without, is not built yet";
+static const char *const way_out = "--accept-missing=namespaces runs without them, in less of a "
+				   "sandbox: llmsbx-security(7)";
 
-pid_t sbx_ns_clone(int cgroup_fd, int *ret_pidfd, struct sbx_err *err)
+/* 0 in the child; -1 with errno. */
+static long clone_with(uint64_t flags, int cgroup_fd, int *ret_pidfd)
 {
-	int pidfd = -1, num;
+	int pidfd = -1;
 	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-			 CLONE_NEWNET | CLONE_PIDFD,
+		.flags = flags | CLONE_PIDFD,
 		.pidfd = (__u64)(uintptr_t)&pidfd,
 		.exit_signal = SIGCHLD,
 	};
-	const char *why;
 	long pid;
 
 	if (cgroup_fd >= 0) {
@@ -94,15 +95,47 @@ pid_t sbx_ns_clone(int cgroup_fd, int *ret_pidfd, struct sbx_err *err)
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid > 0)
 		*ret_pidfd = pidfd;
+	return pid;
+}
+
+pid_t sbx_ns_clone(int cgroup_fd, int *ret_pidfd, struct sbx_err *err)
+{
+	const char *why;
+	long pid;
+	int num;
+
+	pid = clone_with(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+				 CLONE_NEWNET,
+			 cgroup_fd, ret_pidfd);
 	if (pid >= 0)
 		return (pid_t)pid;
 	num = errno;
 	why = why_not(num);
 	if (!why)
 		return sbx_fail_sys(err, num, "cannot make namespaces");
-	(void)sbx_fail(err, SBX_E_UNSUPPORTED, "cannot make namespaces: %s; %s", why, not_built);
+	(void)sbx_fail(err, SBX_E_UNSUPPORTED, "cannot make namespaces: %s; %s", why, way_out);
 	err->sys = num;
 	return -1;
+}
+
+pid_t sbx_ns_clone_none(int cgroup_fd, int *ret_pidfd, struct sbx_err *err)
+{
+	long pid = clone_with(0, cgroup_fd, ret_pidfd);
+
+	/* A container that knows no clone3. */
+	if (pid < 0 && errno == ENOSYS && cgroup_fd < 0) {
+		pid = fork();
+		if (pid > 0)
+			*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		if (pid > 0 && *ret_pidfd < 0) {
+			int num = errno;
+
+			(void)kill((pid_t)pid, SIGKILL);
+			(void)waitpid((pid_t)pid, NULL, 0);
+			return sbx_fail_sys(err, num, "cannot hold the sandbox's process");
+		}
+	}
+	return pid < 0 ? sbx_fail_sys(err, errno, "cannot make a process") : (pid_t)pid;
 }
 
 void sbx_ns_explain(struct sbx_err *err)
@@ -117,7 +150,21 @@ void sbx_ns_explain(struct sbx_err *err)
 	(void)sbx_fail(err, SBX_E_UNSUPPORTED,
 		       "AppArmor lets only root, or a program that a profile names, use namespaces "
 		       "(sysctl kernel.apparmor_restrict_unprivileged_userns is 1): %s; %s",
-		       said, not_built);
+		       said, way_out);
+}
+
+/* Our own words, from between these two. */
+bool sbx_ns_forbidden(const struct sbx_err *err, char why[SBX_NS_WHY_MAX])
+{
+	static const char before[] = "cannot make namespaces: ";
+	const char *from = err->msg, *end = strstr(err->msg, way_out);
+
+	if (err->code != SBX_E_UNSUPPORTED || !end)
+		return false;
+	if (strncmp(from, before, strlen(before)) == 0)
+		from += strlen(before);
+	(void)snprintf(why, SBX_NS_WHY_MAX, "%.*s", (int)(end - from) - 2, from);
+	return true;
 }
 
 int sbx_ns_check_kernel(struct sbx_err *err)

@@ -1,6 +1,7 @@
 /* Making the namespaces, and saying why it cannot be done. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "lib/base/attr.h"
@@ -14,8 +15,15 @@ struct sbx_err;
  */
 pid_t sbx_ns_clone(int cgroup_fd, int *ret_pidfd, struct sbx_err *err) SBX_MUST_USE;
 
+/* fork() into no new namespace: for a sandbox that does without. */
+pid_t sbx_ns_clone_none(int cgroup_fd, int *ret_pidfd, struct sbx_err *err) SBX_MUST_USE;
+
 /* Turns the failure of a step in the child, when it is a known refusal of this machine's, into words about that. */
 void sbx_ns_explain(struct sbx_err *err);
+
+/* Whether err says that namespaces are forbidden here; then why, in short. */
+enum { SBX_NS_WHY_MAX = 100 };
+bool sbx_ns_forbidden(const struct sbx_err *err, char why[SBX_NS_WHY_MAX]);
 
 /* The kernel is as old as 5.14, or SBX_E_UNSUPPORTED. */
 int sbx_ns_check_kernel(struct sbx_err *err) SBX_MUST_USE;

@@ -20,6 +20,7 @@ static void fill_spec(const struct sbx_request *req, const struct sbx_lang *lang
 		.uid = req->uid,
 		.gid = req->gid,
 		.read_only = req->read_only,
+		.accept_bare = req->accept_bits & 1U << SBX_CTL_NAMESPACES,
 	};
 }
 
@@ -100,7 +101,8 @@ struct sbx_box *sbx_ready_take(struct sbx_ready *ready, const struct sbx_request
 	if (!box || !same_limits(&shape->limits, &req->limits) || !same_mounts(shape, req) ||
 	    !same_strings(&ready->lang->host_paths, &lang->host_paths) ||
 	    strcmp(shape->workdir, req->workdir) != 0 || shape->network != req->network ||
-	    shape->uid != req->uid || shape->gid != req->gid || shape->read_only != req->read_only)
+	    shape->uid != req->uid || shape->gid != req->gid ||
+	    shape->read_only != req->read_only || shape->accept_bits != req->accept_bits)
 		return NULL;
 	ready->box = NULL;
 	return box;

@@ -92,6 +92,10 @@ int sbx_run_plan(const struct sbx_run_env *env, struct sbx_request *req, struct 
 
 	if (sbx_plan_make(env->backend, env->langs, req, &plan, err) != 0)
 		return -1;
+	if (sbx_plan_commands(req, req->workdir, NULL, &plan, err) != 0) {
+		sbx_plan_release(&plan);
+		return -1;
+	}
 	sbx_jw_init(&jw, out);
 	sbx_jw_object(&jw);
 	write_plan(&jw, req, &plan);

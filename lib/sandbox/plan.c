@@ -23,6 +23,7 @@ static const char base_path[] = "/usr/local/bin:/usr/bin:/bin";
 void sbx_plan_release(struct sbx_plan *plan)
 {
 	free(plan->file);
+	sbx_source_names_release(&plan->names);
 	sbx_buf_release(&plan->code);
 	for (size_t i = 0; i < plan->n_compile; i++)
 		sbx_strv_release(&plan->compile[i]);
@@ -125,13 +126,13 @@ static int find_language(struct sbx_langs *langs, struct sbx_request *req, struc
 }
 
 /* A FILE keeps its basename; code from elsewhere gets the language's name for it, or the one that it asks for itself. */
-static int name_file(const struct sbx_request *req, struct sbx_plan *plan,
-		     struct sbx_source_names *names, struct sbx_err *err)
+static int name_file(const struct sbx_request *req, struct sbx_plan *plan, struct sbx_err *err)
 {
 	const char *slash = req->code_path ? strrchr(req->code_path, '/') : NULL;
 
-	sbx_source_names(plan->lang, slash ? slash + 1 : req->code_path, code_text(plan), names);
-	return sbx_path_relative(sbx_str_of(names->file), "the file's name", &plan->file, err);
+	sbx_source_names(plan->lang, slash ? slash + 1 : req->code_path, code_text(plan),
+			 &plan->names);
+	return sbx_path_relative(sbx_str_of(plan->names.file), "the file's name", &plan->file, err);
 }
 
 static bool warns_of(const struct sbx_lang *lang, const char *what)
@@ -176,7 +177,7 @@ static int pick_variant(struct sbx_backend *be, const struct sbx_lang *lang, siz
 
 /* ---- commands and environment */
 
-static int make_env(const struct sbx_request *req, const struct sbx_expand *ex,
+static int make_env(const struct sbx_request *req, const struct sbx_expand *ex, const char *tmp,
 		    struct sbx_plan *plan, struct sbx_err *err)
 {
 	SBX_CLEANUP(sbx_strv_release) struct sbx_strv expanded = {0};
@@ -188,7 +189,8 @@ static int make_env(const struct sbx_request *req, const struct sbx_expand *ex,
 			return -1;
 	if (sbx_buf_adds(&path, base_path, err) != 0 ||
 	    sbx_strv_setenv(env, "PATH", sbx_buf_str(&path), err) != 0 ||
-	    sbx_strv_setenv(env, "HOME", req->workdir, err) != 0 ||
+	    sbx_strv_setenv(env, "HOME", ex->workdir, err) != 0 ||
+	    (tmp && sbx_strv_setenv(env, "TMPDIR", tmp, err) != 0) ||
 	    sbx_strv_setenv(env, "USER", "sandbox", err) != 0 ||
 	    sbx_strv_setenv(env, "LANG", "C.UTF-8", err) != 0 ||
 	    sbx_strv_setenv(env, "TZ", "UTC", err) != 0 ||
@@ -211,15 +213,16 @@ static int make_env(const struct sbx_request *req, const struct sbx_expand *ex,
 	return 0;
 }
 
-static int make_commands(const struct sbx_request *req, const struct sbx_lang_variant *variant,
-			 const struct sbx_source_names *names, struct sbx_plan *plan,
-			 struct sbx_err *err)
+int sbx_plan_commands(const struct sbx_request *req, const char *workdir, const char *tmp,
+		      struct sbx_plan *plan, struct sbx_err *err)
 {
+	const struct sbx_lang_variant *variant = &plan->lang->variants[plan->variant];
 	const struct sbx_limits *limits = &req->limits;
 	struct sbx_expand ex = {.file = plan->file,
-				.stem = names->stem,
-				.main = names->main,
-				.workdir = req->workdir,
+				.stem = plan->names.stem,
+				.main = plan->names.main,
+				.workdir = workdir,
+				.build = tmp,
 				.args = &req->args};
 
 	if (limits->memory_bytes != SBX_UNLIMITED)
@@ -233,20 +236,17 @@ static int make_commands(const struct sbx_request *req, const struct sbx_lang_va
 			return -1;
 	if (sbx_expand_argv(&ex, &variant->run, true, &plan->run, err) != 0)
 		return -1;
-	return make_env(req, &ex, plan, err);
+	return make_env(req, &ex, tmp, plan, err);
 }
 
 int sbx_plan_make(struct sbx_backend *be, struct sbx_langs *langs, struct sbx_request *req,
 		  struct sbx_plan *ret, struct sbx_err *err)
 {
-	SBX_CLEANUP(sbx_source_names_release) struct sbx_source_names names = {0};
 	struct sbx_plan plan = {0};
-	size_t variant;
 
 	if (read_code(req, &plan, err) != 0 || find_language(langs, req, &plan, err) != 0 ||
-	    name_file(req, &plan, &names, err) != 0 || warn_of_bytes(req, &plan, err) != 0 ||
-	    pick_variant(be, plan.lang, &variant, err) != 0 ||
-	    make_commands(req, &plan.lang->variants[variant], &names, &plan, err) != 0) {
+	    name_file(req, &plan, err) != 0 || warn_of_bytes(req, &plan, err) != 0 ||
+	    pick_variant(be, plan.lang, &plan.variant, err) != 0) {
 		sbx_plan_release(&plan);
 		return -1;
 	}

@@ -215,7 +215,7 @@ static int spawn(struct sbx_live *live, const struct sbx_strv *argv, struct sbx_
 		.max_output = req->max_output,
 		.kill_output =
 			req->max_output > UINT64_MAX / 16 ? UINT64_MAX : req->max_output * 16,
-		.cwd = req->workdir,
+		.cwd = live->box->bare ? live->box->bare->workdir : req->workdir,
 	};
 
 	if (req->cpu_time_ns != SBX_UNLIMITED &&

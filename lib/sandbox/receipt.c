@@ -13,7 +13,8 @@ static void hold(struct sbx_live *live, enum sbx_control ctl, bool ok, enum sbx_
 static void measure_identity(struct sbx_live *live, const struct sbx_facts *f)
 {
 	struct sbx_receipt *receipt = &live->receipt;
-	uint32_t uid = live->req->uid, gid = live->req->gid;
+	const struct sbx_box_bare *bare = live->box->bare;
+	uint32_t uid = bare ? bare->uid : live->req->uid, gid = bare ? bare->gid : live->req->gid;
 
 	if (f->ruid != uid || f->euid != uid || f->suid != uid || f->rgid != gid ||
 	    f->egid != gid || f->sgid != gid)

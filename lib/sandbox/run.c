@@ -34,11 +34,36 @@ int sbx_live_warn(struct sbx_live *live, const char *code, const char *message, 
 
 /* ---- acquire */
 
+/* Without a /dev of its own. */
+static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full"};
+
+/* The places of the host that a sandbox has where no mount gives it others. */
+static int fill_bare(const struct sbx_box_bare *bare, const struct sbx_request *req,
+		     struct sbx_wire_setup *m, struct sbx_err *err)
+{
+	m->uid = bare->uid;
+	m->gid = bare->gid;
+	m->workdir = m->writable[m->n_writable++] = bare->workdir;
+	m->writable[m->n_writable++] = bare->tmp;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(devices); i++)
+		m->writable[m->n_writable++] = devices[i];
+	m->disk_bytes = req->limits.disk_bytes;
+	if (m->pids != SBX_UNLIMITED)
+		m->pids += bare->pids_beside;
+	if (bare->readable.n > SBX_WIRE_LIST_MAX)
+		return sbx_fail(err, SBX_E_LIMIT, "host_paths: more than %d match",
+				SBX_WIRE_LIST_MAX);
+	for (size_t i = 0; i < bare->readable.n; i++)
+		m->readable[m->n_readable++] = bare->readable.v[i];
+	return 0;
+}
+
 /* Folders that stay writable under Landlock: the scratches, the devices, and what was mounted for writing. */
 static int fill_setup(const struct sbx_live *live, struct sbx_wire_setup *m, struct sbx_err *err)
 {
 	const struct sbx_request *req = live->req;
-	const char *scratch[] = {req->workdir, "/tmp", "/dev", "/dev/shm", "/dev/pts", "/proc"};
+	const char *const scratch[] = {req->workdir, "/tmp",     "/dev",
+				       "/dev/shm",   "/dev/pts", "/proc"};
 
 	*m = (struct sbx_wire_setup){
 		.uid = req->uid,
@@ -50,7 +75,10 @@ static int fill_setup(const struct sbx_live *live, struct sbx_wire_setup *m, str
 		.pids = req->limits.pids,
 		.nofile = req->limits.nofile,
 		.workdir = req->workdir,
+		.disk_bytes = UINT64_MAX,
 	};
+	if (live->box->bare)
+		return fill_bare(live->box->bare, req, m, err);
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(scratch); i++)
 		m->writable[m->n_writable++] = scratch[i];
 	if (!req->read_only)
@@ -84,6 +112,9 @@ static int acquire(struct sbx_live *live, struct sbx_err *err)
 		return -1;
 	/* Its greeting is not waited for: whatever else comes first is refused by the client. */
 	if (fill_setup(live, &setup, err) != 0)
+		return -1;
+	if (sbx_plan_commands(live->req, setup.workdir,
+			      live->box->bare ? live->box->bare->tmp : NULL, &live->plan, err) != 0)
 		return -1;
 	return sbx_client_open(live->box->stream, &setup, &live->client, err);
 }
@@ -220,10 +251,11 @@ static void judge_failed(struct sbx_live *live)
 static void judge_end(struct sbx_live *live)
 {
 	static const enum sbx_outcome outcomes[] = {
-		[SBX_WIRE_EXITED] = SBX_OUT_EXITED,    [SBX_WIRE_SIGNALED] = SBX_OUT_SIGNALED,
-		[SBX_WIRE_TIMEOUT] = SBX_OUT_TIMEOUT,  [SBX_WIRE_CPU_TIMEOUT] = SBX_OUT_CPU_TIMEOUT,
-		[SBX_WIRE_OOM] = SBX_OUT_OOM,          [SBX_WIRE_OUTPUT] = SBX_OUT_OUTPUT,
-		[SBX_WIRE_KILLED] = SBX_OUT_CANCELLED, [SBX_WIRE_FAILED] = SBX_OUT_FAILED,
+		[SBX_WIRE_EXITED] = SBX_OUT_EXITED,   [SBX_WIRE_SIGNALED] = SBX_OUT_SIGNALED,
+		[SBX_WIRE_TIMEOUT] = SBX_OUT_TIMEOUT, [SBX_WIRE_CPU_TIMEOUT] = SBX_OUT_CPU_TIMEOUT,
+		[SBX_WIRE_DISK] = SBX_OUT_DISK,       [SBX_WIRE_OOM] = SBX_OUT_OOM,
+		[SBX_WIRE_OUTPUT] = SBX_OUT_OUTPUT,   [SBX_WIRE_KILLED] = SBX_OUT_CANCELLED,
+		[SBX_WIRE_FAILED] = SBX_OUT_FAILED,
 	};
 
 	live->outcome = outcomes[live->end.how];

@@ -1,5 +1,5 @@
 /*
- * Build-time: a seccomp profile (OCI JSON) in, a C header with two classic BPF programs out.
+ * Build-time: a seccomp profile (OCI JSON) in, a C header with four classic BPF programs out.
  *
  *	seccomp-gen PROFILE [ARCH] >seccomp-filter.h
  *
@@ -13,7 +13,7 @@
  *
  * Arguments are compared by their lower 32 bits, which is all that the kernel looks at in those that the profile tests: a filter
  * that looks at 64 is passed by whoever sets a bit above.  The second program is for a guest that shares its id with the program:
- * it keeps the program's hands off process 1.
+ * it keeps the program's hands off process 1.  The third and the fourth are for sandboxes without namespaces, with two ids and one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <seccomp.h>
 
@@ -119,6 +120,39 @@ static const struct guard {
 	{"setpriority", ALLOW, DENY, 2, {{0, FULL, PRIO_PROCESS}, {1, FULL, 0}}},
 	{"ioprio_set", ALLOW, DENY, 2, {{0, FULL, IOPRIO_WHO_PROCESS}, {1, FULL, 0}}},
 };
+
+/*
+ * What no namespace holds there: sockets reach the host's network and its services, IPC objects outlive the run.  A pair of stream
+ * sockets has no way out; one of datagrams sends to whatever name it is given.
+ */
+static const char *const shared[] = {
+	"inotify_add_watch",
+	"msgctl",
+	"msgget",
+	"msgrcv",
+	"msgsnd",
+	"semctl",
+	"semget",
+	"semop",
+	"shmat",
+	"shmctl",
+	"semtimedop",
+	"shmget",
+	"socket",
+};
+static const struct rule pairs[] = {
+	{.action = ALLOW, .n = 2, .cond = {{0, FULL, AF_UNIX}, {1, 15, SOCK_STREAM}}},
+	{.action = ALLOW, .n = 2, .cond = {{0, FULL, AF_UNIX}, {1, 15, SOCK_SEQPACKET}}},
+};
+
+/* What Landlock does not hold and ids do not where there is one: attributes of the caller's files, by path. */
+static const char *const attributes[] = {
+	"chmod",         "chown",    "fchmodat",     "fchmodat2", "fchownat",
+	"futimesat",     "lchown",   "lremovexattr", "lsetxattr", "removexattr",
+	"removexattrat", "setxattr", "setxattrat",   "utime",     "utimes",
+};
+/* Without a path it is a descriptor's. */
+static const struct rule own_times = {.action = ALLOW, .n = 1, .cond = {{1, FULL, 0}}};
 
 static void rules_release(struct rules *rules)
 {
@@ -364,6 +398,51 @@ static int add_guards(struct rules *rules, const struct arch *arch, struct sbx_e
 	return 0;
 }
 
+/* Refuses a call, whatever the profile says of it, but for what the n rules allow. */
+static int refuse(struct rules *rules, const struct arch *arch, const char *name,
+		  const struct rule *but, size_t n, struct sbx_err *err)
+{
+	struct rule rule = {.action = DENY};
+	int rc = resolve(arch, name, &rule.nr, err);
+	size_t at = find(rules, rule.nr), end = at;
+
+	if (rc <= 0)
+		return rc;
+	while (has_rule(rules, end, rule.nr))
+		end++;
+	memmove(rules->v + at, rules->v + end, (rules->n - end) * sizeof(rule));
+	rules->n -= end - at;
+	if (insert(rules, at, &rule, err) < 0)
+		return -1;
+	while (n-- > 0) {
+		struct rule allowed = but[n];
+
+		allowed.nr = rule.nr;
+		if (insert(rules, at, &allowed, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* For a sandbox without namespaces. */
+static int refuse_shared(struct rules *rules, const struct arch *arch, struct sbx_err *err)
+{
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(shared); i++) {
+		if (refuse(rules, arch, shared[i], NULL, 0, err) < 0)
+			return -1;
+	}
+	return refuse(rules, arch, "socketpair", pairs, SBX_ARRAY_SIZE(pairs), err);
+}
+
+static int refuse_attributes(struct rules *rules, const struct arch *arch, struct sbx_err *err)
+{
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(attributes); i++) {
+		if (refuse(rules, arch, attributes[i], NULL, 0, err) < 0)
+			return -1;
+	}
+	return refuse(rules, arch, "utimensat", &own_times, 1, err);
+}
+
 /* A program, last instruction first: a place is an index here. */
 struct prog {
 	struct sock_filter insn[BPF_MAXINSNS];
@@ -578,7 +657,7 @@ static int generate(const char *path, const struct arch *arch, struct sbx_err *e
 	SBX_CLEANUP(sbx_buf_release) struct sbx_buf text = SBX_BUF_INIT(SBX_DOC_MAX);
 	SBX_CLEANUP(rules_release) struct rules rules = {0};
 	const char *slash = strrchr(path, '/'), *what = slash ? slash + 1 : path;
-	static struct prog plain, one_id;
+	static struct prog plain, one_id, bare, bare_one_id;
 
 	if (sbx_read_file(path, &text, err) < 0 ||
 	    load((struct sbx_str){sbx_buf_str(&text), text.len}, what, arch, &rules, err) < 0)
@@ -587,11 +666,19 @@ static int generate(const char *path, const struct arch *arch, struct sbx_err *e
 	if (add_guards(&rules, arch, err) < 0)
 		return -1;
 	compile(&rules, arch, &one_id);
+	if (refuse_shared(&rules, arch, err) < 0)
+		return -1;
+	compile(&rules, arch, &bare);
+	if (refuse_attributes(&rules, arch, err) < 0)
+		return -1;
+	compile(&rules, arch, &bare_one_id);
 	printf("/* Made by seccomp-gen from %s for %s; not to be edited. */\n#pragma once\n\n"
 	       "#include <linux/filter.h>\n",
 	       what, arch->name);
 	print("seccomp_filter", &plain);
 	print("seccomp_filter_one_id", &one_id);
+	print("seccomp_filter_bare", &bare);
+	print("seccomp_filter_bare_one_id", &bare_one_id);
 	if (fflush(stdout) == EOF || ferror(stdout))
 		return sbx_fail_sys(err, errno, "cannot write");
 	return 0;

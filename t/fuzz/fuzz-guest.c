@@ -107,7 +107,7 @@ static void program_turn(struct guest *g)
 	if (g->prog.pid != PID || script.turns-- > 0)
 		return;
 	close_fd(&program_stdin);
-	prog_ended(&g->prog, PID, script.status << 8, &usage);
+	prog_ended(g, PID, script.status << 8, &usage);
 }
 
 /* ---- a host */
