@@ -41,7 +41,7 @@ receipt_is() {
 	[[ $output == *$'\n  '"$(printf '%-14s %s' "$1" "$2")"* ]] || fail "$1 is not $2: $output"
 }
 
-# attacked CLASS...: a script: none of them is reached
+# attacked PROBES...: a script: none of them is reached.  Those that measure time have nothing to say in a machine without its own.
 attacked() {
 	printf 'for class in %s; do llmsbx doctor --attack --only $class >out || [[ $? == 2 ]] || { cat out; exit 1; }; done; ' "$*"
 	printf '! grep "^not ok" out'
@@ -129,12 +129,12 @@ until_is() { for ((i = 0; i < 600; i++)); do [[ $(scopes | wc -l) != "$1" ]] || 
 }
 
 @test "vm: attacks by a login's programs" {
-	in_vm "$(attacked FS SC RL ID PS NN)"
-	in_vm "$(attacked RL ID PS)" --user nosub --kernel backports
+	in_vm "$(attacked FS SC RL0 RL12 ID PS NN)"
+	in_vm "$(attacked RL0 RL12 ID PS)" --user nosub --kernel backports
 }
 
 @test "vm: attacks by root's programs" {
-	in_vm "$(attacked RL SC FS)" --user root --kernel backports
+	in_vm "$(attacked RL0 RL12 SC FS)" --user root --kernel backports
 }
 
 @test "vm: where user namespaces are forbidden, an error says which switch it is" {
