@@ -113,7 +113,8 @@ load lib/conform
 	(little_memory 48 && exec "$LLMSBX" run --jobs jobs.jsonl -j 4 --timeout 40s) >pipe 3>&- &
 	pid=$!
 	background+=("$pid")
-	wait_for 10 program_of "$pid"
+	# The first process below llmsbx is a job, which stays until it is read.
+	wait_for 10 first_child "$pid"
 	wait_for 20 stands_still "$pid"
 	kill -CONT "$reader"
 	wait "$pid"

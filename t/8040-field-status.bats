@@ -38,9 +38,8 @@ language() {
 	is out $'/nope/deeper\nwritten\n'
 	local folder
 	for folder in /proc /dev/x /etc/passwd /usr/nope /tmp; do
-		sandbox -125 -l bash --workdir "$folder" -c 'echo ran'
-		is order end outcome failed ran false error usage
-		[[ $message == *--workdir*"'${folder%/x}'"* ]]
+		run -125 --separate-stderr "$LLMSBX" run -l bash --workdir "$folder" -c 'echo ran'
+		[[ $output == "" && ${#stderr_lines[@]} == 1 && $stderr == *--workdir*"'${folder%/x}'"* ]] || fail "$folder: $output $stderr"
 	done
 }
 
