@@ -431,6 +431,9 @@ static bool may_read(const struct guest *g, uint8_t stream)
 {
 	const struct prog *p = &g->prog;
 
+	/* A terminal echoes what is typed before the program has started, which has to be told of first. */
+	if (p->sync >= 0)
+		return false;
 	if (p->bytes[stream - 1] >= p->max_output)
 		return true;
 	return p->credit[stream] > 0 && chan_pending(&g->chan) < CHAN_HIGH;

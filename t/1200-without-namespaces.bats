@@ -154,3 +154,10 @@ time.sleep(300)
 '
 	is outcome disk
 }
+
+@test "without namespaces: a terminal, and what is typed before the program has started" {
+	needs script
+	local command="'$SBX_SRCDIR/t/lib/forbid-namespaces' '$LLMSBX' run -q --accept-missing=namespaces --tty -l bash -c 'read -r x; test -t 1 && echo got \$x'"
+	printf 'typed\n' | script -qec "$command" /dev/null >shown
+	grep -q 'got typed' shown
+}
