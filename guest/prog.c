@@ -118,15 +118,20 @@ static bool no_room(const struct statvfs *fs)
 	return fs->f_blocks > 0 && (fs->f_bavail == 0 || fs->f_favail == 0);
 }
 
-static bool disk_full(const struct guest *g)
+static uint8_t full_ones(const struct guest *g)
 {
+	unsigned int full = 0;
 	struct statvfs fs;
 
 	if (g->bare) /* its file systems are the host's */
-		return g->prog.how == SBX_WIRE_DISK;
-	return (fstatvfs(g->files.workdir, &fs) == 0 && no_room(&fs)) ||
-	       (statvfs("/tmp", &fs) == 0 && no_room(&fs)) ||
-	       (statvfs("/dev/shm", &fs) == 0 && no_room(&fs));
+		return g->prog.how == SBX_WIRE_DISK ? 1U << SBX_WIRE_WORKDIR : 0;
+	if (fstatvfs(g->files.workdir, &fs) == 0 && no_room(&fs))
+		full |= 1U << SBX_WIRE_WORKDIR;
+	if (statvfs("/tmp", &fs) == 0 && no_room(&fs))
+		full |= 1U << SBX_WIRE_TMP;
+	if (statvfs("/dev/shm", &fs) == 0 && no_room(&fs))
+		full |= 1U << SBX_WIRE_SHM;
+	return (uint8_t)full;
 }
 
 static void send_end(struct guest *g)
@@ -138,7 +143,7 @@ static void send_end(struct guest *g)
 		.how = p->how,
 		.sys = p->sys,
 		.step = p->step,
-		.disk_full = disk_full(g),
+		.full = full_ones(g),
 		.bytes = {p->bytes[0], p->bytes[1]},
 		.cpu_user_ns = p->cpu_user_ns,
 		.cpu_sys_ns = p->cpu_sys_ns,

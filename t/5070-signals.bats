@@ -96,7 +96,7 @@ open("waited", "w").write(str(p.wait()))
 	is outcome cancelled ran false
 	# A pipe that nobody fills is no regular file: one that is big enough takes its time.
 	truncate -s 4G sparse
-	start_sandbox --memory 8g --disk 8g -l bash --file sparse -c 'true'
+	start_sandbox --memory 20g --disk 8g -l bash --file sparse -c 'true'
 	wait_for 10 guest_of "$pid"
 	kill -TERM "$pid"
 	finish_sandbox 143

@@ -26,7 +26,8 @@ struct sbx_box {
 	bool one_id;     /* guest and program share their id: the filter must protect the guest */
 	bool guest_limits_memory; /* nothing outside bounds it: the guest must, by RLIMIT_DATA and polling */
 	bool guest_limits_pids; /* the same, by RLIMIT_NPROC */
-	uid_t guest_uid;        /* inside */
+	bool disk_polled; /* nothing holds the work directory's limit but who looks at stats */
+	uid_t guest_uid;  /* inside */
 	const struct sbx_box_bare
 		*bare; /* borrowed from the backend's box; NULL: it has namespaces */
 	int lost_fd;   /* readable when the box died (a pidfd), or -1 */
@@ -37,6 +38,7 @@ struct sbx_box_stats {
 	struct sbx_usage usage;
 	uint64_t oom_kills, pids_refused, cpu_throttled;
 	bool has_oom_kills, has_pids_refused, has_cpu_throttled, has_cpu;
+	bool disk_over; /* of a box with disk_polled: it holds more than its limit */
 };
 
 struct sbx_backend_ops {

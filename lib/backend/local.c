@@ -10,6 +10,7 @@
  *      ------                                      ------------------------
  *      ids: a slot of two host ids  (ids.c)
  *      cgroup: made, limits set     (cgroup.c)
+ *      a large --disk: its folder   (scratch.c)
  *      roots' and mounts' plan      (root-plan.c)
  *      clone3                       (ns.c)         dies with its parent; own session
  *      writes the id maps           (idmap.c)      takes copies of the host's mounts, with the caller's rights
@@ -36,7 +37,7 @@
  *
  * Who ends whom: SIGKILL to process 1 ends all in the pid namespace.  The child has PR_SET_PDEATHSIG until it is the guest and keeps
  * it, and the guest ends at the end of its channel: a parent that is killed at any moment leaves nothing that runs.  What it may leave
- * is empty cgroups, named after it; the next create, or sweep, removes them (sweep.c).
+ * is empty cgroups, named after it, and a work directory on disk; the next create, or sweep, removes them (sweep.c, scratch.c).
  *
  * Trust: nothing that the child says after exec is believed here; what it says before is our own code's.
  */
@@ -56,6 +57,7 @@
 #include "lib/backend/list.h"
 #include "lib/base/err.h"
 #include "lib/base/fd.h"
+#include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/guest/image.h"
 #include "lib/json/write.h"
@@ -66,6 +68,7 @@
 #include "lib/local/idmap.h"
 #include "lib/local/ids.h"
 #include "lib/local/ns.h"
+#include "lib/local/scratch.h"
 #include "lib/local/which.h"
 
 /* Of a step that takes some milliseconds: only a file system that does not answer takes so long. */
@@ -88,7 +91,8 @@ struct local_box {
 	int pidfd; /* box.lost_fd is the same one */
 	struct sbx_ids ids;
 	struct sbx_cgroup *cgroup;
-	bool is_bare; /* without namespaces */
+	struct sbx_scratch *scratch; /* NULL: the work directory is in memory */
+	bool is_bare;                /* without namespaces */
 	struct sbx_bare bare;
 };
 
@@ -208,15 +212,11 @@ static void user_receipt(const struct local *local, const struct sbx_ids *ids,
 	}
 }
 
-static void disk_receipt(const struct sbx_limits *limits, struct sbx_receipt *receipt)
+static void disk_receipt(bool on_disk, const struct sbx_limits *limits, struct sbx_receipt *receipt)
 {
-	if (limits->disk_bytes == SBX_UNLIMITED)
-		return;
-	if (limits->disk_explicit && limits->memory_bytes != SBX_UNLIMITED &&
-	    limits->disk_bytes > limits->memory_bytes / 2)
-		sbx_receipt_set(receipt, SBX_CTL_DISK, SBX_HELD_DEGRADED,
-				"tmpfs: it is memory, and its limit may be met first");
-	else
+	if (on_disk)
+		sbx_scratch_receipt(receipt);
+	else if (limits->disk_bytes != SBX_UNLIMITED)
 		sbx_receipt_set(receipt, SBX_CTL_DISK, SBX_HELD_ENFORCED, "tmpfs");
 }
 
@@ -242,7 +242,6 @@ static void fill_receipt(const struct sbx_box_spec *spec, int proc_refused,
 	sbx_receipt_set(receipt, SBX_CTL_NAMESPACES, SBX_HELD_ENFORCED,
 			"user mount pid ipc uts net cgroup");
 	mounts_receipt(spec, proc_refused, receipt);
-	disk_receipt(&spec->limits, receipt);
 	if (spec->network == SBX_NET_NONE)
 		sbx_receipt_set(receipt, SBX_CTL_NETWORK, SBX_HELD_ENFORCED,
 				"network namespace with loopback only");
@@ -256,6 +255,7 @@ static void guest_limits(struct local_box *box)
 	const struct sbx_receipt *receipt = &box->box.receipt;
 
 	box->box.guest_limits_memory = receipt->control[SBX_CTL_MEMORY].held == SBX_HELD_DEGRADED;
+	box->box.disk_polled = box->scratch != NULL;
 	box->box.guest_limits_pids = receipt->control[SBX_CTL_PIDS].held == SBX_HELD_DEGRADED;
 }
 
@@ -324,7 +324,11 @@ static int end_box(struct local_box *box, struct sbx_err *err)
 	sbx_stream_free(box->box.stream);
 	if (sbx_cgroup_remove(box->cgroup, result < 0 ? &later : err) < 0)
 		result = -1;
+	sbx_err_clear(&later);
 	if (box->is_bare && sbx_bare_remove(&box->bare, result < 0 ? &later : err) < 0)
+		result = -1;
+	sbx_err_clear(&later);
+	if (sbx_scratch_remove(box->scratch, result < 0 ? &later : err) < 0)
 		result = -1;
 	sbx_close(box->pidfd);
 	sbx_ids_release(&box->ids);
@@ -479,6 +483,9 @@ static int make(struct local *local, const struct sbx_box_spec *spec, const char
 		return -1;
 	if (why)
 		own_id(local, &box->ids);
+	else if (sbx_scratch_wanted(&spec->limits) &&
+		 sbx_scratch_make(&local->pool, spec, &box->ids, &box->scratch, err) < 0)
+		return -1;
 	child->ids = box->ids;
 	child->root = (struct sbx_root){
 		.spec = spec,
@@ -487,6 +494,8 @@ static int make(struct local *local, const struct sbx_box_spec *spec, const char
 		.guest = sbx_guest_start,
 		.guest_size = sbx_guest_size(),
 	};
+	if (box->scratch)
+		child->root.work = sbx_scratch_work(box->scratch);
 	if (sbx_root_prepare(&child->root, err) < 0)
 		return -1;
 	if (why) {
@@ -503,6 +512,8 @@ static int make(struct local *local, const struct sbx_box_spec *spec, const char
 		sbx_bare_receipt(&box->bare, &child->root, &box->box.receipt);
 	else
 		fill_receipt(spec, status.proc_refused, &box->box.receipt);
+	if (!why)
+		disk_receipt(box->scratch != NULL, &spec->limits, &box->box.receipt);
 	guest_limits(box);
 	return 0;
 }
@@ -531,11 +542,15 @@ static int local_create(struct sbx_backend *be, const struct sbx_box_spec *spec,
 			struct sbx_box **ret, struct sbx_err *err)
 {
 	struct local *local = local_of(be);
+	struct sbx_err ignored = SBX_ERR_INIT;
 	char why[SBX_NS_WHY_MAX];
 	struct local_box *box;
 
 	if (prepare(local, err) < 0 || sbx_cgroups_sweep(local->cgroups, true, NULL, err) < 0)
 		return -1;
+	/* What cannot be removed stands in nobody's way. */
+	if (sbx_scratch_sweep(&local->pool, NULL, &ignored) < 0)
+		sbx_log(SBX_LOG_INFO, "local", "%s", ignored.msg);
 	box = try(local, spec, NULL, err);
 	if (!box && spec->accept_bare && sbx_ns_forbidden(err, why)) {
 		sbx_err_clear(err);
@@ -572,6 +587,7 @@ static int local_stats(struct sbx_backend *be SBX_UNUSED, struct sbx_box *box,
 		.has_pids_refused = stats.has_pids_refused,
 		.has_cpu_throttled = stats.has_cpu_throttled,
 		.has_cpu = stats.has_cpu,
+		.disk_over = box_of(box)->scratch && sbx_scratch_is_over(box_of(box)->scratch),
 	};
 	return 0;
 }
@@ -590,9 +606,9 @@ static int local_sweep(struct sbx_backend *be, struct sbx_strv *removed, struct 
 {
 	struct local *local = local_of(be);
 
-	if (prepare(local, err) < 0)
+	if (prepare(local, err) < 0 || sbx_cgroups_sweep(local->cgroups, false, removed, err) < 0)
 		return -1;
-	if (sbx_cgroups_sweep(local->cgroups, false, removed, err) < 0)
+	if (sbx_scratch_sweep(&local->pool, removed, err) < 0)
 		return -1;
 	return sbx_bare_sweep(removed, err);
 }
@@ -634,6 +650,7 @@ static int local_plan(struct sbx_backend *be, const struct sbx_box_spec *spec, s
 	sbx_jw_kstr(jw, "cgroups", sbx_cgroups_name(local->cgroups));
 	sbx_jw_kstr(jw, "hostname", spec->hostname);
 	sbx_jw_kstr(jw, "workdir", spec->workdir);
+	sbx_jw_kstr(jw, "workdir_on", sbx_scratch_wanted(&spec->limits) ? "disk" : "tmpfs");
 	plan_mounts(local, spec, jw);
 	return 0;
 }

@@ -42,7 +42,7 @@ static const struct {
 	[SBX_CTL_MEMORY] = {"--memory", UNIT_BYTES},
 	[SBX_CTL_CPU] = {"--cpus", UNIT_MILLI},
 	[SBX_CTL_PIDS] = {"--pids", UNIT_COUNT},
-	[SBX_CTL_DISK] = {"--disk", UNIT_BYTES},
+	[SBX_CTL_DISK] = {"--disk or --memory", UNIT_BYTES},
 	[SBX_CTL_OUTPUT] = {"--max-output", UNIT_BYTES},
 	[SBX_CTL_WALL_TIME] = {"--timeout", UNIT_NS},
 	[SBX_CTL_CPU_TIME] = {"--cpu-time", UNIT_NS},

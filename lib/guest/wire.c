@@ -223,7 +223,7 @@ void sbx_code_end(struct sbx_coder *c, struct sbx_wire_end *m)
 	sbx_code_u32(c, &m->code);
 	sbx_code_u32(c, &m->sys);
 	sbx_code_str(c, &m->step);
-	sbx_code_u8(c, &m->disk_full);
+	sbx_code_u8(c, &m->full);
 	sbx_code_u64(c, &m->bytes[0]);
 	sbx_code_u64(c, &m->bytes[1]);
 	sbx_code_u64(c, &m->cpu_user_ns);

@@ -211,12 +211,17 @@ enum sbx_wire_how {
 	SBX_WIRE_DISK,   /* the guest's own bound, where no file system has one */
 	SBX_WIRE_FAILED, /* it never ran: step and sys say why */
 };
+enum sbx_wire_scratch {
+	SBX_WIRE_WORKDIR,
+	SBX_WIRE_TMP,
+	SBX_WIRE_SHM,
+};
 struct sbx_wire_end {
 	uint8_t how;
 	uint32_t code; /* exit code, or signal */
 	uint32_t sys;
 	const char *step;
-	uint8_t disk_full; /* a scratch file system had no room left at the end */
+	uint8_t full;      /* 1 << enum sbx_wire_scratch of each that had no room left at the end */
 	uint64_t bytes[2]; /* all that was written to stdout and stderr */
 	uint64_t cpu_user_ns, cpu_sys_ns, maxrss_bytes; /* of all processes that ended */
 	uint64_t exec_ns, drain_ns;

@@ -20,13 +20,14 @@ enum { MAP_TEXT = 96, WORDS = 10 };
 
 /* The two lines that are the map of users, or of groups. */
 struct map {
-	uint32_t in[2], host[2];
+	uint32_t in[2], host[2], count[2];
 	unsigned int n;
 };
 
 static struct map map_of(uint32_t in, uint32_t guest, uint32_t program)
 {
-	struct map map = {.in = {0, in}, .host = {guest, program}, .n = in == 0 ? 1 : 2};
+	struct map map = {
+		.in = {0, in}, .host = {guest, program}, .count = {1, 1}, .n = in == 0 ? 1 : 2};
 
 	return map;
 }
@@ -45,34 +46,32 @@ static struct map map_groups(const struct sbx_ids *ids)
 static int write_map(pid_t pid, const char *file, const struct map *map, struct sbx_err *err)
 {
 	char path[48], text[MAP_TEXT];
+	int len = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	if (map->n == 1)
-		(void)snprintf(text, sizeof(text), "%u %u 1\n", map->in[0], map->host[0]);
-	else
-		(void)snprintf(text, sizeof(text), "%u %u 1\n%u %u 1\n", map->in[0], map->host[0],
-			       map->in[1], map->host[1]);
+	for (unsigned int i = 0; i < map->n; i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%u %u %u\n", map->in[i],
+				map->host[i], map->count[i]);
 	return sbx_write_text_at(AT_FDCWD, path, text, err);
 }
 
-static int write_as_root(const struct sbx_ids *ids, pid_t pid, struct sbx_err *err)
+static int write_as_root(pid_t pid, const struct map *users, const struct map *groups,
+			 struct sbx_err *err)
 {
-	struct map users = map_users(ids), groups = map_groups(ids);
-
-	if (write_map(pid, "uid_map", &users, err) < 0 ||
-	    write_map(pid, "gid_map", &groups, err) < 0)
+	if (write_map(pid, "uid_map", users, err) < 0 || write_map(pid, "gid_map", groups, err) < 0)
 		return sbx_wrap(err, "cannot map ids");
 	return 0;
 }
 
-static int write_single(const struct sbx_ids *ids, pid_t pid, struct sbx_err *err)
+static int write_single(pid_t pid, const struct map *users, const struct map *groups,
+			struct sbx_err *err)
 {
 	char path[48];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)pid);
 	if (sbx_write_text_at(AT_FDCWD, path, "deny", err) < 0)
 		return sbx_wrap(err, "cannot map ids");
-	return write_as_root(ids, pid, err);
+	return write_as_root(pid, users, groups, err);
 }
 
 /* newuidmap and newgidmap, whose words on stderr are kept for the message. */
@@ -97,7 +96,7 @@ static int helper_start(struct helper *h, pid_t target, const struct map *map, s
 	for (unsigned int i = 0; i < map->n; i++) {
 		(void)snprintf(number[3 * i + 1], sizeof(number[0]), "%u", map->in[i]);
 		(void)snprintf(number[3 * i + 2], sizeof(number[0]), "%u", map->host[i]);
-		(void)snprintf(number[3 * i + 3], sizeof(number[0]), "1");
+		(void)snprintf(number[3 * i + 3], sizeof(number[0]), "%u", map->count[i]);
 	}
 	argv[n++] = (char[]){"idmap"};
 	for (unsigned int i = 0; i < 3 * map->n + 1; i++)
@@ -137,31 +136,63 @@ static int helper_finish(struct helper *h, struct sbx_err *err)
 }
 
 /* Both at once: each is some milliseconds of loading libraries. */
-static int write_by_helpers(const struct sbx_ids *ids, pid_t pid, struct sbx_err *err)
+static int write_by_helpers(pid_t pid, const struct map *user_map, const struct map *group_map,
+			    struct sbx_err *err)
 {
 	struct helper users = {.path = "/usr/bin/newuidmap", .pid = -1, .words_fd = -1};
 	struct helper groups = {.path = "/usr/bin/newgidmap", .pid = -1, .words_fd = -1};
-	struct map user_map = map_users(ids), group_map = map_groups(ids);
 	int first, second;
 
-	if (helper_start(&users, pid, &user_map, err) == 0)
-		(void)helper_start(&groups, pid, &group_map, err);
+	if (helper_start(&users, pid, user_map, err) == 0)
+		(void)helper_start(&groups, pid, group_map, err);
 	first = helper_finish(&users, err);
 	second = helper_finish(&groups, err);
 	return err->code != SBX_E_OK || first < 0 || second < 0 ? -1 : 0;
 }
 
-int sbx_idmap_write(const struct sbx_ids *ids, pid_t pid, struct sbx_err *err)
+static int write_kind(enum sbx_ids_kind kind, pid_t pid, const struct map *users,
+		      const struct map *groups, struct sbx_err *err)
 {
-	switch (ids->kind) {
+	switch (kind) {
 	case SBX_IDS_ROOT:
-		return write_as_root(ids, pid, err);
+		return write_as_root(pid, users, groups, err);
 	case SBX_IDS_HELPER:
-		return write_by_helpers(ids, pid, err);
+		return write_by_helpers(pid, users, groups, err);
 	case SBX_IDS_SINGLE:
 	default:
-		return write_single(ids, pid, err);
+		return write_single(pid, users, groups, err);
 	}
+}
+
+int sbx_idmap_write(const struct sbx_ids *ids, pid_t pid, struct sbx_err *err)
+{
+	struct map users = map_users(ids), groups = map_groups(ids);
+
+	return write_kind(ids->kind, pid, &users, &groups, err);
+}
+
+static struct map map_all(uint32_t own, struct sbx_id_range range, bool single)
+{
+	struct map map = {.in = {0, 1},
+			  .host = {own, range.first},
+			  .count = {1, range.count},
+			  .n = single ? 1 : 2};
+
+	return map;
+}
+
+int sbx_idmap_write_all(const struct sbx_id_pool *pool, pid_t pid, struct sbx_err *err)
+{
+	bool single = pool->kind == SBX_IDS_SINGLE;
+	struct map users = map_all(pool->uid, pool->uids, single);
+	struct map groups = map_all(pool->gid, pool->gids, single);
+
+	return write_kind(pool->kind, pid, &users, &groups, err);
+}
+
+uint32_t sbx_idmap_all_inside(uint32_t own, struct sbx_id_range range, uint32_t id)
+{
+	return id == own ? 0 : id - range.first + 1;
 }
 
 int sbx_idmap_rename(const struct sbx_ids *ids, struct sbx_err *err)
@@ -211,9 +242,9 @@ static int open_namespace(const struct sbx_ids *ids, pid_t pid, uid_t uid, gid_t
 	int fd;
 
 	if (users.n == 1)
-		users = (struct map){.in = {uid}, .host = {ids->uid}, .n = 1};
+		users = (struct map){.in = {uid}, .host = {ids->uid}, .count = {1}, .n = 1};
 	if (groups.n == 1)
-		groups = (struct map){.in = {gid}, .host = {ids->gid}, .n = 1};
+		groups = (struct map){.in = {gid}, .host = {ids->gid}, .count = {1}, .n = 1};
 	if (write_map(pid, "uid_map", &users, err) < 0 ||
 	    write_map(pid, "gid_map", &groups, err) < 0)
 		return sbx_wrap(err, "cannot map the ids of a mount");

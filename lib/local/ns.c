@@ -98,24 +98,25 @@ static long clone_with(uint64_t flags, int cgroup_fd, int *ret_pidfd)
 	return pid;
 }
 
-pid_t sbx_ns_clone(int cgroup_fd, int *ret_pidfd, struct sbx_err *err)
+int sbx_ns_refused(int num, struct sbx_err *err)
 {
-	const char *why;
-	long pid;
-	int num;
+	const char *why = why_not(num);
 
-	pid = clone_with(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-				 CLONE_NEWNET,
-			 cgroup_fd, ret_pidfd);
-	if (pid >= 0)
-		return (pid_t)pid;
-	num = errno;
-	why = why_not(num);
 	if (!why)
 		return sbx_fail_sys(err, num, "cannot make namespaces");
 	(void)sbx_fail(err, SBX_E_UNSUPPORTED, "cannot make namespaces: %s; %s", why, way_out);
 	err->sys = num;
 	return -1;
+}
+
+pid_t sbx_ns_clone(int cgroup_fd, int *ret_pidfd, struct sbx_err *err)
+{
+	long pid;
+
+	pid = clone_with(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+				 CLONE_NEWNET,
+			 cgroup_fd, ret_pidfd);
+	return pid < 0 ? sbx_ns_refused(errno, err) : (pid_t)pid;
 }
 
 pid_t sbx_ns_clone_none(int cgroup_fd, int *ret_pidfd, struct sbx_err *err)

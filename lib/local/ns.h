@@ -18,6 +18,9 @@ pid_t sbx_ns_clone(int cgroup_fd, int *ret_pidfd, struct sbx_err *err) SBX_MUST_
 /* fork() into no new namespace: for a sandbox that does without. */
 pid_t sbx_ns_clone_none(int cgroup_fd, int *ret_pidfd, struct sbx_err *err) SBX_MUST_USE;
 
+/* Says why the kernel made none, with this errno.  Returns -1. */
+int sbx_ns_refused(int num, struct sbx_err *err);
+
 /* Turns the failure of a step in the child, when it is a known refusal of this machine's, into words about that. */
 void sbx_ns_explain(struct sbx_err *err);
 

@@ -74,6 +74,12 @@ static void add(struct sbx_root *root, enum sbx_bind_kind kind, const char *path
 	};
 }
 
+static void add_work(struct sbx_root *root)
+{
+	add(root, SBX_BIND_WORK, root->work.path, true);
+	root->binds[root->n_binds - 1].to = root->spec->workdir;
+}
+
 static void add_mount(struct sbx_root *root, const struct sbx_mount *mount)
 {
 	root->binds[root->n_binds++] = (struct sbx_bind){
@@ -193,6 +199,19 @@ static int map_owner(const struct sbx_root *root, const struct sbx_bind *bind, s
 			bind->from, type);
 }
 
+/* Somebody who may change a folder above it could have put another in its place. */
+static int check_work(const struct sbx_root *root, const struct sbx_bind *bind, struct sbx_err *err)
+{
+	struct stat st;
+
+	if (fstat(bind->fd, &st) < 0)
+		return sbx_fail_sys(err, errno, "cannot look at '%s'", bind->from);
+	if (st.st_dev != root->work.dev || st.st_ino != root->work.ino)
+		return sbx_fail(err, SBX_E_DENIED, "'%s' is not the folder that was made there",
+				bind->from);
+	return 0;
+}
+
 static int open_as_root(struct sbx_root *root, struct sbx_err *err)
 {
 	for (size_t i = 0; i < root->n_binds; i++) {
@@ -200,6 +219,9 @@ static int open_as_root(struct sbx_root *root, struct sbx_err *err)
 
 		if (bind->kind == SBX_BIND_MOUNT &&
 		    (sbx_bind_open(bind, err) < 0 || map_owner(root, bind, err) < 0))
+			return -1;
+		if (bind->kind == SBX_BIND_WORK &&
+		    (sbx_bind_open(bind, err) < 0 || check_work(root, bind, err) < 0))
 			return -1;
 	}
 	return 0;
@@ -213,7 +235,7 @@ int sbx_root_prepare(struct sbx_root *root, struct sbx_err *err)
 	if (check_places(spec, err) < 0 || match_host_paths(root, err) < 0)
 		return -1;
 	root->binds = sbx_xcalloc(host->n_binds + root->paths.n + SBX_ARRAY_SIZE(devices) +
-					  spec->n_mounts,
+					  spec->n_mounts + 1,
 				  sizeof(*root->binds));
 	for (size_t i = 0; i < host->n_binds; i++)
 		add(root, SBX_BIND_SYSTEM, host->binds[i].path, host->binds[i].folder);
@@ -225,6 +247,8 @@ int sbx_root_prepare(struct sbx_root *root, struct sbx_err *err)
 	}
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(devices); i++)
 		add(root, SBX_BIND_DEVICE, devices[i], false);
+	if (root->work.path)
+		add_work(root);
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		add_mount(root, &spec->mounts[i]);
 	return root->ids->kind == SBX_IDS_ROOT ? open_as_root(root, err) : 0;

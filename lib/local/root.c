@@ -206,7 +206,7 @@ static int make_places(const struct sbx_root *root, struct sbx_err *err)
 	for (size_t i = 0; i < root->n_binds; i++) {
 		const struct sbx_bind *bind = &root->binds[i];
 
-		if (bind->fd >= 0 && bind->kind != SBX_BIND_MOUNT &&
+		if (bind->fd >= 0 && bind->kind <= SBX_BIND_DEVICE &&
 		    make_place(bind->to + 1, bind->folder, NULL, err) < 0)
 			return -1;
 	}
@@ -301,6 +301,20 @@ static int mount_scratch(const struct sbx_root *root, const struct scratch *s, s
 	return mount_new("tmpfs", params, s->attr, s->path, err);
 }
 
+/* The work directory on disk. */
+static int mount_work(const struct sbx_root *root, struct sbx_err *err)
+{
+	for (size_t i = 0; i < root->n_binds; i++) {
+		struct sbx_bind *bind = &root->binds[i];
+
+		if (bind->kind == SBX_BIND_WORK &&
+		    (sbx_mount_change(bind->fd, PLAIN, 0, false, err) < 0 ||
+		     attach(bind, bind->to + 1, err) < 0))
+			return sbx_wrap(err, "'%s'", bind->to);
+	}
+	return 0;
+}
+
 static int mount_scratches(const struct sbx_root *root, struct sbx_err *err)
 {
 	const struct sbx_limits *limits = &root->spec->limits;
@@ -312,8 +326,11 @@ static int mount_scratches(const struct sbx_root *root, struct sbx_err *err)
 
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(scratches); i++) {
 		/* Below /tmp the place made before is hidden by now. */
-		if (make_place(scratches[i].path, true, NULL, err) < 0 ||
-		    mount_scratch(root, &scratches[i], err) < 0)
+		if (make_place(scratches[i].path, true, NULL, err) < 0)
+			return -1;
+		if (scratches[i].programs && root->work.path
+			    ? mount_work(root, err) < 0
+			    : mount_scratch(root, &scratches[i], err) < 0)
 			return -1;
 	}
 	return 0;

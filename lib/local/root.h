@@ -10,6 +10,7 @@
 
 #include "lib/base/attr.h"
 #include "lib/base/strv.h"
+#include "lib/local/scratch.h"
 
 struct sbx_box_spec;
 struct sbx_err;
@@ -20,6 +21,7 @@ enum sbx_bind_kind {
 	SBX_BIND_SYSTEM, /* of the host, read-only */
 	SBX_BIND_DEVICE,
 	SBX_BIND_MOUNT, /* of --mount */
+	SBX_BIND_WORK,  /* the work directory on disk */
 };
 
 struct sbx_bind {
@@ -35,6 +37,7 @@ struct sbx_root {
 	const struct sbx_ids *ids;
 	const void *guest; /* the guest program's bytes */
 	size_t guest_size;
+	struct sbx_scratch_work work; /* without a path: a tmpfs */
 
 	struct sbx_bind *binds; /* owned */
 	size_t n_binds;

@@ -65,7 +65,7 @@ struct sbx_live {
 	bool kill_sent;
 	uint8_t killed_for; /* an enum sbx_outcome, when we asked for the kill */
 	uint64_t fuse_ns;   /* our own deadline, behind the guest's */
-	uint64_t look_ns;   /* when the counter of processor time is read next */
+	uint64_t look_ns;   /* when the counters are read next */
 	const char *phase;
 
 	/* the result */
@@ -75,6 +75,7 @@ struct sbx_live {
 	struct sbx_timing timing;
 	struct sbx_box_stats stats;
 	bool has_stats;
+	bool disk_polled; /* of struct sbx_box */
 };
 
 /* loop.c: one turn: waits for what can happen next and deals with it.  -1: SBX_E_OUTPUT (the events cannot be written), SBX_E_LOST or SBX_E_BACKEND (the box), or what a handler said. */

@@ -14,7 +14,7 @@
 #include "lib/sandbox/live.h"
 
 enum {
-	POLL_CPU_NS = 20000000, /* how often the tree's processor time is looked at */
+	POLL_NS = 20000000, /* how often counters are looked at whose limits nobody else keeps */
 	STDIN_PIECE = 64 << 10,
 };
 #define KILL_GRACE_NS 2000000000u /* for the guest to end the tree and send what was written */
@@ -80,21 +80,40 @@ int sbx_live_signals(struct sbx_live *live, struct sbx_err *err)
 	return 0;
 }
 
-static int check_cpu(struct sbx_live *live, struct sbx_err *err)
+/* What goes in may be too large as well, and what comes out is read when nobody writes any more. */
+static bool is_counted(const struct sbx_live *live)
 {
-	struct sbx_err ignored = SBX_ERR_INIT;
+	if (live->kill_sent || !live->box)
+		return false;
+	return live->running ? live->disk_polled || live->req->cpu_time_ns != SBX_UNLIMITED
+			     : live->disk_polled && !live->ran;
+}
+
+static bool cpu_is_over(const struct sbx_live *live)
+{
 	const struct sbx_usage *u = &live->stats.usage;
 
-	if (!live->running || live->req->cpu_time_ns == SBX_UNLIMITED || live->kill_sent ||
-	    sbx_now_ns() < live->look_ns)
+	return live->req->cpu_time_ns != SBX_UNLIMITED && live->stats.has_cpu &&
+	       u->cpu_user_ns + u->cpu_sys_ns >= live->req->cpu_time_ns;
+}
+
+static int check_counters(struct sbx_live *live, struct sbx_err *err)
+{
+	struct sbx_err ignored = SBX_ERR_INIT;
+
+	if (!is_counted(live) || sbx_now_ns() < live->look_ns)
 		return 0;
-	live->look_ns = sbx_deadline(POLL_CPU_NS);
+	live->look_ns = sbx_deadline(POLL_NS);
 	live->has_stats =
 		live->box->be->ops->stats(live->box->be, live->box, &live->stats, &ignored) == 0;
-	if (!live->has_stats || !live->stats.has_cpu ||
-	    u->cpu_user_ns + u->cpu_sys_ns < live->req->cpu_time_ns)
+	if (!live->has_stats)
 		return 0;
-	return end_program(live, SBX_OUT_CPU_TIMEOUT, err);
+	if (live->disk_polled && live->stats.disk_over && !live->running)
+		return sbx_fail(err, SBX_E_LIMIT,
+				"the files do not fit into the sandbox: raise --disk");
+	if (live->disk_polled && live->stats.disk_over)
+		return end_program(live, SBX_OUT_DISK, err);
+	return live->running && cpu_is_over(live) ? end_program(live, SBX_OUT_CPU_TIMEOUT, err) : 0;
 }
 
 /* ---- the readers of our events */
@@ -215,8 +234,7 @@ static uint64_t next_ns(const struct sbx_live *live)
 {
 	uint64_t next = live->fuse_ns;
 
-	if (live->running && live->req->cpu_time_ns != SBX_UNLIMITED && !live->kill_sent &&
-	    live->look_ns < next)
+	if (is_counted(live) && live->look_ns < next)
 		next = live->look_ns;
 	return next;
 }
@@ -251,7 +269,7 @@ int sbx_live_turn(struct sbx_live *live, struct sbx_err *err)
 	if (live->req->stdin_kind == SBX_STDIN_BYTES && stdin_room(live) > 0 &&
 	    feed_bytes(live, err) != 0)
 		return -1;
-	if (grant(live, err) != 0 || check_cpu(live, err) != 0)
+	if (grant(live, err) != 0 || check_counters(live, err) != 0)
 		return -1;
 	return check_fuse(live, err);
 }

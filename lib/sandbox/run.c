@@ -110,6 +110,7 @@ static int acquire(struct sbx_live *live, struct sbx_err *err)
 	if (!live->box &&
 	    sbx_box_make(env->backend, live->req, live->plan.lang, &wake, &live->box, err) != 0)
 		return -1;
+	live->disk_polled = live->box->disk_polled;
 	/* Its greeting is not waited for: whatever else comes first is refused by the client. */
 	if (fill_setup(live, &setup, err) != 0)
 		return -1;
@@ -296,6 +297,11 @@ static void judge_error(struct sbx_live *live)
 
 /* ---- report */
 
+static bool is_full(const struct sbx_live *live, enum sbx_wire_scratch which)
+{
+	return live->ran && live->end.full & 1U << which;
+}
+
 static int put_limits(struct sbx_live *live, struct sbx_err *err)
 {
 	const struct sbx_limits *limits = &live->req->limits;
@@ -313,12 +319,22 @@ static int put_limits(struct sbx_live *live, struct sbx_err *err)
 		 SBX_CTL_PIDS, limits->pids},
 		{live->has_stats && stats->has_cpu_throttled && stats->cpu_throttled > 0,
 		 SBX_CTL_CPU, limits->cpu_milli},
-		{live->ran && live->end.disk_full, SBX_CTL_DISK, limits->disk_bytes},
+		{is_full(live, SBX_WIRE_SHM), SBX_CTL_DISK, limits->shm_bytes},
+		{is_full(live, SBX_WIRE_TMP), SBX_CTL_DISK, limits->tmp_bytes},
+		{live->disk_polled ? live->outcome == SBX_OUT_DISK
+				   : is_full(live, SBX_WIRE_WORKDIR),
+		 SBX_CTL_DISK, limits->disk_bytes},
 	};
 
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(met); i++)
 		if (met[i].met && sbx_live_limit(live, met[i].ctl, met[i].value, err) != 0)
 			return -1;
+	/* Where the limit is not the kernel's it is the host's file system that has no room. */
+	if (live->disk_polled && is_full(live, SBX_WIRE_WORKDIR))
+		return sbx_live_warn(live, "host_disk_full",
+				     "the disk of the cache folder, where the work directory is, "
+				     "is full",
+				     err);
 	return 0;
 }
 

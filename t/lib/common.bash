@@ -166,7 +166,7 @@ orphans() {
 # What was there before the test is somebody else's.
 stale_names() {
 	local name path
-	for path in $(own_cgroups) /run/llmsbx "/tmp/llmsbx-$EUID" /tmp; do
+	for path in $(own_cgroups) /run/llmsbx "/tmp/llmsbx-$EUID" /tmp "$HOME/.cache/llmsbx"; do
 		for name in "$path"/llmsbx-*; do
 			[[ ! -O $name || " $stale_before " == *" $name "* ]] || is_live "$name" || echo "$name"
 		done

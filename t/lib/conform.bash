@@ -116,9 +116,14 @@ no_program_of() {
 	if program_of "$1"; then return 1; fi
 }
 first_child() {
-	local child=
-	{ read -r child _ <"/proc/$1/task/$1/children"; } 2>/dev/null || :
-	[[ $child ]] && echo "$child"
+	local children=() child name
+	{ read -ra children <"/proc/$1/task/$1/children"; } 2>/dev/null || :
+	for child in "${children[@]}"; do
+		# The keeper of a work directory on disk is no sandbox.
+		{ read -r name <"/proc/$child/comm"; } 2>/dev/null || continue
+		[[ $name == llmsbx-keeper ]] || { echo "$child"; return; }
+	done
+	return 1
 }
 
 # show FILE...: their contents for a message, bounded.

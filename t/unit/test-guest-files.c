@@ -90,12 +90,12 @@ TEST(put_too_much)
 		ok_int(box_put(&box, "big", 0644, (struct sbx_str){big, sizeof big}, err), ENOSPC);
 		if (job_run(&job, &box, "stat -c %s big; rm big; exit 1", err)) {
 			ok_out(&job, 1, "65536\n");
-			ok_int(job.end.disk_full, 0);
+			ok_int(job.end.full, 0);
 		}
 		job_release(&job);
 		job = (struct job){0};
 		if (job_run(&job, &box, "cat /dev/zero >more; echo $?", err))
-			ok_int(job.end.disk_full, 1);
+			ok_int(job.end.full, 1 << SBX_WIRE_WORKDIR);
 	}
 	job_release(&job);
 	ok_int(box_end(&box), 0);

@@ -21,7 +21,7 @@ TEST(runs)
 		ok_int(job.end.bytes[1], 4);
 		ok(job.end.exec_ns > 0 && job.end.exec_ns < 5000000000u);
 		ok(job.end.maxrss_bytes > 100000);
-		ok_int(job.end.disk_full, 0);
+		ok_int(job.end.full, 0);
 		ok_int(job.facts.no_new_privs, 1);
 		ok_int(job.facts.seccomp_mode, 2);
 		ok_int(job.facts.cap_eff | job.facts.cap_prm | job.facts.cap_inh, 0);

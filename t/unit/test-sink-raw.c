@@ -156,7 +156,7 @@ TEST(limits_that_ended_it)
 	ends(OUTCOME(OOM), "memory", 1000,
 	     "llmsbx: killed for want of memory at the limit of 1000 bytes (--memory)\n");
 	ends(OUTCOME(DISK), "disk", 1ULL << 41,
-	     "llmsbx: killed with its disk full at the limit of 2TiB (--disk)\n");
+	     "llmsbx: killed with its disk full at the limit of 2TiB (--disk or --memory)\n");
 	ends(OUTCOME(OUTPUT), "output", 64 << 20,
 	     "llmsbx: killed for output far above the limit of 64MiB (--max-output)\n");
 }
