@@ -286,7 +286,7 @@ static int wait_child(int status_fd, const struct sbx_wake *wake, uint64_t deadl
 			return sbx_fail(err, SBX_E_TIMEOUT,
 					"the sandbox did not start within 30 s (does a file system "
 					"of this machine not answer?)");
-		if (n > 0 && p[1].revents && wake->woken(wake->ctx, err) < 0)
+		if (n > 0 && wake && p[1].revents && wake->woken(wake->ctx, err) < 0)
 			return -1;
 	} while (!p[0].revents);
 	return 0;

@@ -202,7 +202,7 @@ static int strip(struct removal *removal, const char *name)
 	dir = fd >= 0 ? list(fd) : NULL;
 	if (!dir)
 		num = errno;
-	while (num == 0 && (entry = next(dir))) {
+	while (dir && num == 0 && (entry = next(dir))) {
 		if (unlink_either(fd, entry->d_name) < 0 && move_up(removal, fd, entry->d_name) < 0)
 			num = errno;
 	}
