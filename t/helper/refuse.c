@@ -18,7 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void die(const char *what)
+#include "lib/base/attr.h"
+
+static void SBX_NORETURN die(const char *what)
 {
 	(void)dprintf(STDERR_FILENO, "refuse: %s failed (%d)\n", what, errno);
 	exit(99);
