@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016,SC2154 # what is in single quotes is for an inner shell
+# shellcheck disable=SC2016,SC2154,SC2030,SC2031 # what is in single quotes is for an inner shell
 #
 # run --jobs: many runs, each with its own events, status and end.
 
