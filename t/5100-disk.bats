@@ -115,6 +115,20 @@ kept() { compgen -G "$(cache)/llmsbx-*" >/dev/null; }
 swept() { "$LLMSBX" gc >/dev/null && nothing_left; }
 nobody_is_left() { [[ $(orphans) == "" ]]; }
 
+@test "disk: a folder that is held is not removed, whatever its name says" {
+	needs flock
+	local name=llmsbx-000000000000-1-1-0
+	mkdir -p "$(cache)/$name"
+	exec 5<"$(cache)/$name"
+	flock -n 5
+	"$LLMSBX" gc >removed
+	[[ -d $(cache)/$name && $(<removed) != *folder* ]]
+	exec 5<&-
+	"$LLMSBX" gc >removed
+	[[ $(<removed) == *"removed folder $(cache)/$name" ]]
+	nothing_is_kept
+}
+
 @test "disk: a cache folder that cannot be it is refused" {
 	local refused=(sandbox -125 --memory 64m --disk 100m -l bash -c 'true')
 	mkdir -p elsewhere "$HOME/.cache"

@@ -308,7 +308,7 @@ static int open_folder(struct sbx_scratch *s, struct sbx_err *err)
 	return 0;
 }
 
-/* Its lock is a wish: a file system of another machine may know none for folders. */
+/* Its lock is a wish: a file system of another machine may know none for folders, and then nobody knows what was left there. */
 static int make_folder(struct sbx_scratch *s, struct sbx_err *err)
 {
 	if (mkdirat(s->cache, s->name, 0700) < 0)
@@ -427,7 +427,7 @@ int sbx_scratch_remove(struct sbx_scratch *scratch, struct sbx_err *err)
 
 /* ---- what was left */
 
-/* Whether a folder's owner is gone; it is opened and locked then. */
+/* Whether a folder's owner is gone, also from other machines that share the cache; it is opened and locked then. */
 static bool is_left(struct sbx_scratch *s)
 {
 	struct sbx_err ignored = SBX_ERR_INIT;
@@ -436,8 +436,7 @@ static bool is_left(struct sbx_scratch *s)
 
 	return sbx_owner_parse(s->name, &owner) && !sbx_owner_alive(&owner) &&
 	       open_folder(s, &ignored) == 0 && fstat(s->folder, &st) == 0 &&
-	       st.st_uid == geteuid() &&
-	       (flock(s->folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
+	       st.st_uid == geteuid() && flock(s->folder, LOCK_EX | LOCK_NB) == 0;
 }
 
 static int sweep_one(const struct sbx_id_pool *pool, const char *cache, const char *name,
