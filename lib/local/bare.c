@@ -257,9 +257,8 @@ static int remove_folder(int parent, const char *name)
 			if (!is_name(entry->d_name))
 				continue;
 			if (unlinkat(top, entry->d_name, 0) == 0 ||
-			    unlinkat(top, entry->d_name, AT_REMOVEDIR) == 0)
-				some = true;
-			else if (empty_one(top, entry->d_name, &count))
+			    unlinkat(top, entry->d_name, AT_REMOVEDIR) == 0 ||
+			    empty_one(top, entry->d_name, &count))
 				some = true;
 		}
 		if (dir)
